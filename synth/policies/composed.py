@@ -134,6 +134,8 @@ class _Sentence:
             return None
         if only and self.main.kind not in ("only", "may", "must", "do"):
             return None
+        if self.main.kind == "only" and any(clause.leads and not clause.only for clause in self.conditions):
+            return None
         table = {"only": _ONLY} if only else {"never": _NEVER, "nothing": _NEVER, "do": _MUST, "must": _MUST}
         way = table.get("only" if only else self.main.kind, _OTHERS).get(f"{self.main.kind}: {kinds}")
         way = way or table.get("only" if only else self.main.kind, {}).get(kinds)
@@ -274,8 +276,12 @@ def _within_after(s: _Sentence) -> str:
     return f"{s.b('within')} must be followed by {s.a} within {s.d('within')}{s.same}"
 
 
-def _earliest(s: _Sentence) -> str:
+def _earliest(s: _Sentence) -> str | None:
     a, b, d = s.a, s.b("earliest"), s.d("earliest")
+    if s.main.kind in ("must", "do") and compiled(r"(?:less|earlier|sooner) than").match(
+        s.of("earliest").get("said")
+    ):
+        return None
     raise TwoReadings(
         f"cannot read '{s.of('earliest').get('said')} {d} after'; write "
         f"{quoted(f'{a} must never happen within {d} after {b}{s.same}')}, or "

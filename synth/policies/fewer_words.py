@@ -32,7 +32,7 @@ _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 _NO_COUNT = r"(?! (?:more than|no more|over|at (?:most|least)|once|twice|again|a second|[a-z]+ times)\b)"
 
 SAID_BEFORE = (
-    rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless|without|needs?|requires?"
+    rf"[,:]|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless|without|needs?|requires?"
     r"|takes?)\b|^\w+ing\b"
 )
 """Before `the same NOUN`: of what is the account in `The balance of the same account must be checked`?"""
@@ -115,7 +115,11 @@ def _without_scope(body: str) -> str:
     if re.search(r"\b(?:at most|at least|exactly|more than|twice|times|sum|total|up to)\b", body, re.I):
         return body
     banned = re.search(r"\b(?:not|never|no|nothing|nobody|cannot)\b", body, re.I)
-    return compiled(_OF_A_RUN).sub(lambda m: " afterwards" if m["c"] and not banned else "", body)
+
+    def later(m: re.Match[str]) -> str:
+        return " afterwards" if (m["c"] or compiled(r"\blater\b").search(m[0])) and not banned else ""
+
+    return compiled(_OF_A_RUN).sub(later, body)
 
 
 def _the_same(text: str) -> tuple[str, str]:

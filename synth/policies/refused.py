@@ -61,8 +61,10 @@ _ONE_OF_THEM = re.compile(
     r"|sessions?\b|calls?\b)[a-z]+",
     re.IGNORECASE,
 )
+_ITSELF = re.compile(r"\bbefore being [a-z]+", re.IGNORECASE)
+"""What is done to one and the same thing: `a book is inspected before being lent`."""
 _SAME = re.compile(r" with the same ", re.IGNORECASE)
-_AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every) ", re.IGNORECASE)
+_AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every|any) ", re.IGNORECASE)
 """What is to happen after each of them is left out after none."""
 _FIRST_FAILED = re.compile(r"\bthe (?:first|original)\b.*\bfail", re.IGNORECASE)
 """What is tried a second time then may have happened as often as it failed."""
@@ -201,6 +203,8 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     except TwoReadings:
         raise
     except BadInput as bad:
+        if _ITSELF.search(body) and (other := _by_clauses(body, names, forms)) is not None:
+            return other
         wider = names.with_exceptions(body) or names.with_agents(body) or names.with_alternatives(body)
         if wider is not None:
             return _read(sentence, wider, forms)

@@ -34,7 +34,7 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
         "any tool must never happen",
     ),
     (rf"^after (?P<a>.+?),? no(?:thing| (?:other |further )?(?:tools?|calls?)) (?:{MUST}|may|can) "
-     rf"{HAPPEN}.*$",
+     rf"{HAPPEN}(?: (?:any ?more|again|afterwards?|later|at all|ever|then))?(?:,? not even .*)?$",
      r"any tool must never happen after \g<a>"),
     (rf"^no (?!more|other|later|earlier|longer|tool)(?P<a>.+?) (?:(?:{MUST}|may|can) {HAPPEN} )?{SIDE} ",
      r"\g<a> must never happen \g<side> "),

@@ -18,7 +18,7 @@ _SO_OFTEN = (
     r"(?P<how>at most|a maximum of|no more(?: often)? than|not more(?: often)? than|more(?: often)? than"
     rf"|over|up to|exactly|only|) ?(?P<n>twice|once|a second time|{TIMES}(?= times))\b"
     r"(?! (?:it|they|you|we|the|an?|any|all|every|each|no|its|their|his|her|our|your|this|that|these|those"
-    r"|both)\b)"
+    r"|both|there)\b)"
 )
 _OF_A_FIELD = (
     r"\b(?:per|same|for (?:each|every|any|one)) "
@@ -51,7 +51,7 @@ def _no_count_of_one(text: str, forms: tuple[Forms, ...]) -> None:
             else ("an?|any|each|every|no|the same|one and the same|all(?: the)?")
         )
         which = rf"(?P<which>{every}) (?P<it>{one.rest})"
-        other = rf"(?:(?!\b(?:it|they|them|{one.rest})\b)[^,])+"
+        other = rf"(?:(?!\b(?:it|they|them|being|{one.rest})\b)[^,])+"
         done, do = rf"{which} {MODAL}{ADVERB} be {one.done}", rf"{one.verb}{up} {which}{up}"
         for said in (done, do):
             m = compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text)

@@ -14,6 +14,9 @@ is read, where two say different things it has two meanings.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
+- `joined`: several things that have happened, or have not: `A was done and B was`, `neither A nor B`.
+- `following`, `between`, `openings`, `nothing_but`: what must follow and how soon, what lies between, how
+  runs begin and end, what alone may still be called.
 - `order`, `exclusion`, `shared_verbs`: order, and what excludes what, as they are typed in passing.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.
 - `meaning`, `ways`: what these are about, and how the language says it.

@@ -78,7 +78,7 @@ ADJUNCTS: dict[str, Rule] = {
             lambda p: (e := passive(p)) and Adjunct("after", Fact((e,), "noun")),
         ),
         ("whenever|every_time|each_time|any_time|anytime {f:fact}", _when("every")),
-        ("after|following each|every {f:what}", _when("every")),
+        ("after|following each|every|any {f:what}", _when("every")),
         ("if|when|in_case|provided|provided_that|as_long_as|where {f:fact}", _if),
         ("unless|except_after|except_if|except_when [first] {f:what}", _when("unless")),
         ("without first|a_prior|prior|previously|a_previous|an_earlier {f:what}", _when("unless")),

@@ -111,6 +111,14 @@ def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
     return made
 
 
+def _undone(p: Parts) -> Demand | None:
+    """`An uninspected car must not be handed over`."""
+    first, then = p["s"], p["d"]
+    if first.noun != then.noun or first.action == then.action or then.role:
+        return None
+    return Demand("never", (which(then, Fact((first,), "not")),))
+
+
 def _to_such(kind: str) -> Callable[[Parts], Demand | None]:
     """`Never message a blocked guest`."""
 
@@ -348,6 +356,8 @@ DEMANDS: dict[str, Rule] = {
             f"at_most|no_more_than|not_more_than|up_to {{n:money}}",
             _sum,
         ),
+        (f"{{s:undone}} {NO} [ever] be {{d:done}} [{AGAIN}]", _undone),
+        (f"no {{s:undone}} {ALLOWED} [ever] be {{d:done}} [{AGAIN}]", _undone),
         # what was done to one and the same thing
         (
             f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:done}} [again]",
@@ -418,8 +428,7 @@ DEMANDS: dict[str, Rule] = {
         ("wait|leave [for] [at_least] {d:time} before {e:act} [again]", apart_by),
         # two actions
         (
-            f"{{a:events}} {SHOULD} [always|eventually|later|also] be [always|eventually] followed "
-            f"by {{b:events}}",
+            f"{{a:events}} {SHOULD} [always|eventually|later|also] be [always] {{w:followed}} {{b:events}}",
             _pair("answer"),
         ),
         (f"{{a:events}} {SHOULD} [always] be [always] preceded by {{b:events}}", _pair("needs")),

@@ -68,6 +68,8 @@ class Action:
     """Whom what is given may be given to."""
     short: bool
     """Is it named without its tail, as no other action has its verb and object?"""
+    others_up: str = ""
+    """What stands behind its verb in the names of others: `in`, of `check` beside `check in`."""
 
     @property
     def is_check(self) -> bool:
@@ -90,6 +92,11 @@ class Action:
     @property
     def up(self) -> str:
         return f" {self.particle}" if self.particle else ""
+
+    @property
+    def alone(self) -> str:
+        """That the particle of no other action stands behind its verb."""
+        return rf"(?! (?:{self.others_up})\b)" if self.others_up else ""
 
     @property
     def to(self) -> str:
@@ -170,6 +177,9 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 short=one.verb not in PLACING and not any(
                     other.nouns[-1:] == one.nouns[-1:] for other in alike
                 ),
+                others_up="|".join(sorted({
+                    other.particle for other in others if other.verb == one.verb and other.particle
+                })) if not one.particle else "",
             )
         )  # fmt: skip
     return (*found, *_in_other_words(found), *_of_programs(found))
@@ -231,6 +241,7 @@ def by_name(
             [way for one in actions if one.noun_alone for way in _things(one) if not way.role], nouns
         ),
         "state": _several(all_of(_state), nouns),
+        "undone": _several([way for one in actions for way in _undone(one, actions)], nouns),
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),
     }
@@ -285,6 +296,16 @@ def _state(one: Action) -> Iterator[Way]:
         )
 
 
+def _undone(one: Action, actions: Sequence[Action]) -> Iterator[Way]:
+    """`An uninspected car`, where no action of the file is to `uninspect`."""
+    verbs = {other.verb for other in actions}
+    if not one.nouns or one.particle or f"un{one.verb}" in verbs:
+        return
+    lead = r"(?:(?:the|an?|any|every|each|all) )?"
+    un = r"(?:un|non-|not yet |not previously |never |hitherto un|as yet un|still un|not )"
+    yield Way(rf"{lead}{un}{past_of(one.verb)} (?:{one.objects})", one.number)
+
+
 def _self(one: Action) -> Iterator[Way]:
     """What a thing does by itself: `a truck that checks in`."""
     if one.nouns and one.particle and not one.tail:
@@ -334,7 +355,7 @@ def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
         if one.to_whom:
             yield Way(rf"{verb}{up} {_object(one)} to {_whom(one)}", one.number)
     if one.verb_alone or not (one.nouns or one.to):
-        yield Way(rf"{verb}{up}", one.number, True)
+        yield Way(rf"{verb}{up}{one.alone}", one.number, True)
         yield Way(rf"{verb}{up} (?:anything|something)(?: else| more)?", one.number, True)
 
 
@@ -369,7 +390,7 @@ def _nouns(one: Action) -> Iterator[Way]:
         if one.gives:
             yield Way(rf"{lead}(?:{one.objects})", one.number)
     if one.verb_alone and one.verb != "call":
-        yield Way(rf"{lead}(?:{names})", one.number, True)
+        yield Way(rf"{lead}(?:{names}){one.alone}", one.number, True)
     if one.verb in PROGRAMS and one.noun_alone:
         yield Way(rf"{lead}(?:new )?{noun_of(one.nouns[-1])}", one.number)
 

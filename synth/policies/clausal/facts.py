@@ -144,7 +144,7 @@ FACTS: dict[str, Rule] = {
         ("{e:done} {m:mods}", with_mods),
         (f"{{e:done}} by {AGENT}", with_mods),
     ],
-    "fact": [
+    "one_fact": [
         (f"{{t:object}} {_IS} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _fact("present", passive)),
         (
             f"{{t:object}} {HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",

@@ -288,7 +288,7 @@ FRAMES: dict[str, Rule] = {
             _pair("next"),
         ),
         # answers
-        ("{a:events} is|are [always|to_be|then] [eventually|later] followed by {b:events}", _pair("answer")),
+        ("{a:events} is|are [always|to_be|then] {w:followed} {b:events}", _pair("answer")),
         (
             f"{{a:events}} [{SHOULD}] [always] triggers|trigger|leads_to|lead_to|entails|entail"
             "|results_in|result_in"
@@ -299,10 +299,6 @@ FRAMES: dict[str, Rule] = {
             f"{{a:events}} requires|needs|require|need|calls_for|call_for|takes|take {{b:events}} {_LATER}",
             _pair("answer"),
         ),
-        (f"{{a:events}} obliges|oblige|obligates {AGENT} to {{b:acts}} {_LATER}", _pair("answer")),
-        (f"no {{a:events}} without {{b:events}} {_LATER}", _pair("answer")),
-        (f"never|do_not {{a:acts}} without {{b:events}} {_LATER}", _pair("answer")),
-        (f"{AGENT} {NO} {{a:acts}} without {{b:events}} {_LATER}", _pair("answer")),
         (f"{{a:events}} {SHOULD} [always] be followed by {{b:events}}", _failed_first("failure answered")),
         (f"{{a:events}} {NO} be followed by {{b:events}}", _failed_first("failure bans")),
         (f"{{e:events}} {SHOULD} [always] pass|succeed|have_passed|have_succeeded", _all("pass")),
@@ -482,7 +478,7 @@ FRAMES: dict[str, Rule] = {
             "from the_moment|the_time|the_point [that|when|at_which] {f:fact} [on]",
             lambda p: Adjunct("after", p["f"]) if p["f"].aspect in ("perfect", "present") else None,
         ),
-        ("from {e:noun} on|onwards|onward", _nouned("after")),
+        ("from [the_first] {e:noun} on|onwards|onward", _nouned("after")),
         (
             "by_the_time [that] {f:fact}",
             lambda p: Adjunct("before", p["f"]) if p["f"].aspect == "present" else None,

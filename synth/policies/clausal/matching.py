@@ -128,7 +128,7 @@ def _read(pattern: str) -> tuple[Any, ...]:
 def words(piece: str) -> tuple[re.Pattern[str], ...]:
     """`may|can`, `has_to` or `,` as what matches it after spaces."""
     if piece == ",":
-        return (re.compile(" *,"),)
+        return (re.compile(" *[,:]"),)
     ways = [way.replace("_", " ") for way in piece.split("|")]
     begins = [way for way in ways if any(other.startswith(f"{way} ") for other in ways)]
     every = "|".join(re.escape(way) for way in sorted(ways, key=len, reverse=True))

@@ -38,7 +38,7 @@ class Meaning:
         """With what stands right behind the actions of the main clause."""
         demand, adjuncts = _repeated(demand, adjuncts)
         beside = dict.fromkeys(a for e in (*demand.events, *demand.others) for a in e.beside)
-        return cls(demand, (*adjuncts, *beside), actions, phrases)
+        return cls(*_but_some(demand, (*adjuncts, *beside)), actions, phrases)
 
     # ------------------------------------------------------------------ parts
 
@@ -87,7 +87,7 @@ class Meaning:
 
     @property
     def later(self) -> bool:
-        return self.has("later")
+        return any(a.kind == "later" or (a.kind == "time" and a.said == "later") for a in self.adjuncts)
 
     @property
     def per(self) -> str:
@@ -248,6 +248,15 @@ def _repeated(demand: Demand, adjuncts: Sequence[Adjunct]) -> tuple[Demand, Sequ
         return demand, adjuncts
     meant = (replace(told[0], outcome="", beside=()),)
     return demand, [_with_what(a, meant) for a in adjuncts]
+
+
+def _but_some(demand: Demand, adjuncts: tuple[Adjunct, ...]) -> tuple[Demand, tuple[Adjunct, ...]]:
+    """No tool but some: what is excepted belongs to what is demanded."""
+    excepted = [a.fact for a in adjuncts if a.kind == "but" and a.fact is not None]
+    if demand.kind != "never" or {e.action for e in demand.events} != {ANY} or len(excepted) != 1:
+        return demand, adjuncts
+    but = replace(demand, kind="never but", how="", others=excepted[0].events, joint=excepted[0].joint)
+    return but, tuple(a for a in adjuncts if a.kind != "but")
 
 
 def _with_what(adjunct: Adjunct, meant: tuple[Event, ...]) -> Adjunct:

@@ -207,7 +207,7 @@ ORDER: dict[str, Rule] = {
         (f"that|which|who {HAS_BEEN}|was|were|is|are [{ALREADY}] {{es:pasts}} [{BEFORE}]", _told("perfect")),
         (f"that|which|who {NOT_BEEN} [{ALREADY}] {{es:pasts}} [{BEFORE}|yet]", _told("not")),
     ],
-    "fact": [
+    "one_fact": [
         (f"{{s:somebody}} {_PASSED} {{e:event}} [{BEFORE}]", _passed),
         (f"{{t:object}} gets|got [{ALREADY}] {{d:past}} [{BEFORE}]", _participle),
     ],
@@ -220,7 +220,7 @@ ORDER: dict[str, Rule] = {
         ("{f:now_done} or {g:participle}", lambda p: _joined({**p, "j": "or"})),
     ],
     "now_done": [
-        ("{t:object} [to_be|to_have_been|being] [already|first] {d:past}", _participle),
+        ("{t:object} [to_be|to_have_been|being|having_been] [already|first] {d:past}", _participle),
     ],
     "object": [
         ("{s:identifier} {r:that}", lambda p: which(Event(ANYTHING, same=p["s"]), p["r"])),

@@ -51,6 +51,8 @@ class Fact:
     """`present`, `perfect`, `not`, `fails`, `running`, `noun`."""
     joint: str = ""
     """`and` or `or` where there are several events."""
+    clauses: bool = False
+    """Is each of them said in a clause of its own: `A was done and B was done`?"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ PEOPLE: dict[str, Rule] = {
             lambda p: Fact((p["e"],), "perfect"),
         ),
     ],
-    "fact": [
+    "one_fact": [
         (f"{{t:object}} {HAVE} [{ALREADY}] {{d:self}} [{BEFORE}]", _by_itself("perfect")),
         (f"{{t:object}} {HAVE_NOT} {{d:self}} [{BEFORE}|yet]", _by_itself("not")),
         ("{t:object} {d:self}", _by_itself("present")),

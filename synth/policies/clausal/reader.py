@@ -10,6 +10,7 @@ from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.amounts import AMOUNTS
 from synth.policies.clausal.attempts import ATTEMPTS
+from synth.policies.clausal.between import BETWEEN
 from synth.policies.clausal.brief import BRIEF
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
@@ -17,10 +18,14 @@ from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.exclusion import EXCLUSION
 from synth.policies.clausal.facts import FACTS
 from synth.policies.clausal.failing import FAILING
+from synth.policies.clausal.following import FOLLOWING
 from synth.policies.clausal.frames import FRAMES
+from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.nothing_but import NOTHING_BUT
 from synth.policies.clausal.one_thing import by_one_thing
+from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.same_things import SAME_THINGS
@@ -84,7 +89,8 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
 def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
     up = rf"[a-z]+ (?:{'|'.join(PARTICLES)})\b"
-    that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b|{up})"
+    determiner = r"(?:the|an?|any|every|each|all|no|neither|either|both)\b"
+    that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|{determiner}|{up})"
     no_thing = r"(?!(?:run|conversation|session|time|moment|instant)\b)"
     found = compiled(rf"\b(?:the same {no_thing}|{that})[a-z]+\b(?!_)").finditer(sentence)
     return any(
@@ -98,10 +104,11 @@ def _begins_with_the_same(sentence: str) -> bool:
 def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
-    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
+    tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION, BRIEF)
+    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = together(*tables, *more, SAME_THINGS, *own)
+    rules = together(*tables, *more, SAME_THINGS, *orders, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 

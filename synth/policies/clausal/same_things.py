@@ -36,5 +36,7 @@ def _done(p: Parts) -> Fact | None:
 
 SAME_THINGS: dict[str, Rule] = {
     "the same": the_same,
-    "fact": [(f"{{s:the same}} {HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _done)],
+    "one_fact": [
+        (f"{{s:the same}} {HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _done)
+    ],
 }

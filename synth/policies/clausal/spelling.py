@@ -28,6 +28,19 @@ CONTRACTIONS = (
     (r"\b(has|have|had|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
 )
 """In whichever quotes and apostrophes they stand."""
+_ADJUNCT = (
+    r"(?=(?:between|in between|after|before|until|till|unless|within|while|during|once|if|when|without|in the"
+    r"|at any|anywhere|throughout|as long as)\b)"
+)
+ELIDED = (
+    (r" ?: (?=(?:must|may|can|should|shall|has to|have to|needs?|requires?|is|are|to be) )", " "),
+    (
+        rf" ?: (?:never|not|not allowed|forbidden|prohibited|banned|off limits|no) {_ADJUNCT}",
+        " must never happen ",
+    ),
+    (rf" ?: (?:allowed |permitted |ok |possible )?only {_ADJUNCT}", " may happen only "),
+)
+"""Behind a colon what stands before it is not said again: `order cleaning: never between A and B`."""
 _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *CONTRACTIONS,
     (r"\bshan't\b", "shall not"),
@@ -75,8 +88,10 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      r"\g<lead>, no \g<n> may be made"),
     (r"^([a-z]+) (?:is|means) \1\s*[,:;\u2013\u2014-]\s*", ""),
     (r"\bre-(?=[a-z]{3,}ing\b.* (?:that|which|after|once) )", ""),
-    (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z0-9])", ", "),
-    (r"(?:,| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
+    *ELIDED,
+    (r"\s*[;\u2013\u2014]\s*", ", "),
+    (r" ?: (?=[A-Za-z0-9])", " : "),
+    (r"(?:,| :| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
      r"(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),
     (r"\b(?:whatever|whichever) (?P<n>[a-z]+) (?=(?:is|was|has been|gets) )", r"every \g<n> that "),
     (r"\s+", " "),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
+from synth.policies.clausal.parts import Adjunct
 from synth.policies.clausal.ways_of_order import (
     ORDER_WAYS,
     Way,
@@ -16,7 +17,7 @@ from synth.policies.clausal.ways_of_order import (
     perfect,
 )
 
-_BESIDE = ("same", "run", "first", "later", *OF_COUNTS)
+_BESIDE = ("same", "run", "first", "later", "from then", "always", *OF_COUNTS)
 """Adjuncts that change no kind of rule."""
 
 
@@ -69,6 +70,17 @@ def _answered(kind: str, time: str = "") -> Way:
             )
         within = f" within {m.d(time)}" if time else ""
         return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
+
+    return way
+
+
+def _never_unanswered(time: str = "") -> Way:
+    """`Never A without B afterwards`."""
+
+    def way(m: Meaning) -> str:
+        lasts = m.of("without later").time or (m.d(time) if time else "")
+        within = f" within {lasts}" if lasts else ""
+        return f"{m.a} must be followed by {m.b('without later')}{within}"
 
     return way
 
@@ -217,10 +229,13 @@ def _counted_before(m: Meaning) -> str | None:
     return f"{m.a} must happen {m.demand.how} {m.demand.number} times before {m.b('before')}"
 
 
-def _between(m: Meaning) -> str:
+def _between(m: Meaning) -> str | None:
+    """`Nothing between A and the B that follows` says more: what is the next call."""
     adjunct = m.of("between")
     assert adjunct.fact is not None
     assert adjunct.until is not None
+    if adjunct.said == "next" and m.a == "any tool":
+        return None
     both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
     return f"{m.a} must never happen between {both[0]} and {both[1]}"
 
@@ -258,7 +273,9 @@ def _before_a_retry(m: Meaning) -> str:
 
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
-    ("unless",): _needs("unless"),
+    ("unless",): lambda m: None if m.later else _needs("unless")(m),
+    ("without later",): _never_unanswered(),
+    ("time", "without later"): _never_unanswered("time"),
     ("ago", "unless"): _recently("unless"),
     ("state",): _of_any(_never_after("state")),
     ("until",): _needs("until"),
@@ -327,6 +344,8 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("at last",): lambda m: f"The last call must be {m.a}",
     ("state",): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a}"),
     ("state", "time"): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}"),
+    ("topic",): _answered("topic"),
+    ("time", "topic"): _answered("topic", "time"),
     ("every",): _answered("every"),
     ("every", "time"): _answered("every", "time"),
     ("after",): _answered("after"),
@@ -450,7 +469,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "pass": {("before",): _MUST["before",], ("adjacent",): _MUST["adjacent",]},
     "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
     "gets": {
-        (): lambda m: None if m.checks else f"{m.a} must be followed by {m.e}",
+        (): lambda m: None if m.checks and not m.later else f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
     },
     "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
@@ -474,6 +493,20 @@ def _only_this(m: Meaning) -> bool:
     """`After B only A` forbids what is not A; `on Fridays, A only before noon` says nothing of other days."""
     before = any(a.leads and not a.only and a.kind not in _BESIDE for a in m.adjuncts)
     return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
+
+
+def _of_all_of_them(m: Meaning) -> bool:
+    """`Once A and B are done` is after both; the language says that alone of what is needed first."""
+
+    def is_said(a: Adjunct) -> bool:
+        if a.kind in ("unless", "until", "without later"):
+            return True
+        if a.kind in ("after", "if", "state"):
+            return a.only or m.demand.kind == "only"
+        return a.kind == "before" and m.demand.kind == "never"
+
+    facts = [a for a in m.adjuncts if a.fact is not None and a.fact.clauses and a.fact.joint == "and"]
+    return all(map(is_said, facts))
 
 
 _BEFORE_IT = (
@@ -502,6 +535,10 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
     if only and m.demand.kind not in ("only", "may", "must", "do"):
         return None
     if only and (m.later or _only_this(m)):
+        return None
+    if not _of_all_of_them(m):
+        return None
+    if m.has("from then") and m.demand.kind not in ("never", "never but", "only these", "then only", "stop"):
         return None
     if m.demand.kind == "may" and not only:
         return None

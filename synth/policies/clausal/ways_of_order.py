@@ -47,16 +47,32 @@ def last_if(kind: str) -> Way:
     return way
 
 
+def only_these(kind: str) -> Way:
+    """`Only A may happen after B`."""
+    return lambda m: f"any tool but {m.e} must never happen after {m.b(kind)}"
+
+
+def then_only(kind: str) -> Way:
+    """`After B the agent may only A`; behind it, `only after B` is meant."""
+    return lambda m: only_these(kind)(m) if m.of(kind).leads else None
+
+
 ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "chain": {(): in_turn},
     "never but": {
+        (): lambda m: f"any tool but {m.e} must never happen",
         ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
         ("if",): if_perfect(lambda m: f"any tool but {m.e} must never happen after {m.b('if')}"),
         ("after", "time"): lambda m: (
             f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
         ),
+        ("within",): lambda m: (
+            f"any tool but {m.e} must never happen within {m.d('within')} after {m.b('within')}"
+        ),
     },
+    "only these": {("after",): only_these("after"), ("if",): if_perfect(only_these("if"))},
+    "then only": {("after",): then_only("after"), ("if",): if_perfect(then_only("if"))},
     "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
     "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
     "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 SHOULD = (
     "must|should|shall|has_to|have_to|needs_to|need_to|ought_to|is_to|are_to|is_required_to|are_required_to"
-    "|must_always|has_always_to|must_also|should_always"
+    "|must_always|has_always_to|must_also|should_always|always_has_to|always_have_to|always_must"
+    "|always_needs_to|always_need_to|still_has_to|still_have_to|still_must|still_needs_to|must_still"
+    "|then_has_to|then_have_to|then_must|must_then|is_obliged_to|are_obliged_to"
 )
 MAY = "may|can|could|might|is_allowed_to|are_allowed_to|is_permitted_to|are_permitted_to|may_ever|can_ever"
 ALLOWED = f"{MAY}|must|should|shall|ought_to|is_to|are_to|will"
@@ -18,7 +20,7 @@ NO = (
 )
 HAPPEN = (
     "happen|occur|take_place|be_made|be_done|be_run|be_called|be_carried_out|be_started|be_performed|start"
-    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed|go_out"
+    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed|go_out|fall|lie"
 )
 BANNED = (
     "forbidden|prohibited|banned|not_allowed|not_permitted|never_allowed|never_permitted|off_limits"
@@ -50,7 +52,7 @@ SUCCEEDS = (
 )
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
 BEFORE = (
-    "first|before|beforehand|already|earlier|before_that|earlier_on|previously"
+    "first|before|beforehand|already|earlier|so_far|by_then|up_to_then|until_then|before_that|earlier_on|previously"
     "|earlier_in_the_run|earlier_in_this_run|earlier_in_that_run|earlier_in_the_same_run|in_the_same_run"
     "|in_this_run|in_that_run|in_the_run|before_in_this_run|before_in_the_run|before_in_the_same_run"
 )

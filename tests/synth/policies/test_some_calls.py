@@ -171,7 +171,6 @@ def test_what_calls_are_given_may_stand_apart_from_their_action(sentence: str, m
         ("Moderator auto may do removals.", ""),
         ("Claims closed with reason fraud must be approved first.", ""),
         ("After close claim, nothing but a letter is needed.", ""),
-        ("After close claim, only send letter may be called.", ""),
         ("Snapshots do not stay in region north.", ""),
         ("No letters to VIP customers.", ""),
         ("VIP customers must be notified within 5 minutes after pay claim.", ""),

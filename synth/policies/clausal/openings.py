@@ -1,0 +1,111 @@
+"""With what runs begin and end: `as its first call`, `never start with anything but`."""
+
+from __future__ import annotations
+
+from synth.policies.clausal.demands import demanding
+from synth.policies.clausal.matching import Rule
+from synth.policies.clausal.parts import Adjunct
+from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, MAY, NO, NOBODY, RUNS, SHOULD
+
+_RUNS = f"{RUNS}|each_and_every_run|all_the_runs|no_matter_which_run"
+_ONE_RUN = "every_run|each_run|a_run|the_run|any_run|all_runs|runs|your_run|its_run|your_work|its_work"
+_STEPS = "call|step|action|thing|tool_call|tool|move|calls|task|thing_to_do|act|operation"
+_OF_RUNS = (
+    "of_every_run|of_each_run|of_a_run|of_any_run|of_the_run|in_every_run|in_each_run|in_a_run|in_any_run"
+    "|in_the_run|of_all_runs|in_all_runs|of_its_run|of_your_run"
+)
+_DOES = "does|makes|calls|takes|do|make|call|use|uses|runs"
+_CALLED = "called|made|done|used|run|taken|executed|performed|invoked|to_be_called|to_be_used|to_be_made"
+_WHOSE = (
+    "the|its|your|their|our|the_agent's|agents'|an_agent's|the_assistant's|the_bot's|every_run's|each_run's"
+    "|a_run's|the_run's"
+)
+_ANY_BUT = (
+    "anything|something|anything_else|any_call|any_tool|any_tool_call|any_action|any_step|any_other_call"
+    "|any_other_tool|any_other_tool_call|any_other_action|any_other_step|a_call|a_tool|another_call"
+    "|another_tool|another_action|another_step|calls|tools|other_calls|other_tools"
+)
+_NONE_BUT = (
+    "nothing|nothing_else|no_call|no_tool|no_tool_call|no_other_call|no_other_tool|no_other_tool_call"
+    "|no_action|no_other_action|no_step|no_other_step|no_other"
+)
+_BUT = "but|except|other_than|apart_from|than|besides|save|except_for|aside_from"
+_BE = "be|be_called|be_made|be_done|be_used|be_run|be_executed|come|happen|be_invoked|go|be_taken|run"
+
+
+def _opening(kind: str, order: str, begins: str, where: str) -> dict[str, Rule]:
+    """All that is said of the first call, or of the last."""
+    said, verb = f"{kind}_call", f"{kind}_verb"
+    ends = demanding(kind)
+    return {
+        said: [
+            (
+                f"{_WHOSE} [very|absolute] {order} [{_STEPS}] [that|which] [{AGENT}] [{_DOES}|{_CALLED}]"
+                f" [{_OF_RUNS}]",
+                lambda p: kind,
+            ),
+            (f"[very] {order} {_STEPS} [{_OF_RUNS}]", lambda p: kind),
+        ],
+        verb: [(f"{begins} [off|out] [{_ONE_RUN}] [off|out] with|by|in|on", lambda p: kind)],
+        f"{kind}_but": [
+            (f"{{v:{verb}}} {_ANY_BUT} {_BUT} [with|by] {{e:events}}", lambda p: p["e"]),
+            (f"{_BE} {order} [{_OF_RUNS}]", lambda p: None),
+        ],
+        "demand": [
+            (f"{_RUNS}|{AGENT} {SHOULD} [always|only] {{v:{verb}}} [nothing_but|only] {{e:events}}", ends),
+            (f"{_RUNS}|{AGENT} {MAY} only {{v:{verb}}} {{e:events}}", ends),
+            (f"{_RUNS}|{AGENT} {MAY} {{v:{verb}}} nothing_but|only {{e:events}}", ends),
+            (f"{_RUNS} [always|only] {{v:{verb}}} {{e:events}}", ends),
+            (f"[always|only] {{v:{verb}}} {{e:events}}", ends),
+            (f"never|do_not [ever] {{e:{kind}_but}}", ends),
+            (f"{_RUNS}|{AGENT} {NO} [ever] {{e:{kind}_but}}", ends),
+            (f"{NOBODY}|no_run {ALLOWED} [ever] {{e:{kind}_but}}", ends),
+            (f"it is [strictly] {BANNED} to {{e:{kind}_but}}", ends),
+            (f"it is [strictly] {BANNED} for {_RUNS}|{AGENT} to {{e:{kind}_but}}", ends),
+            (f"{_NONE_BUT} {_BUT} {{e:events}} {ALLOWED} [ever] {_BE} {order}|{where} [{_OF_RUNS}]", ends),
+            (f"{_NONE_BUT} {_BUT} {{e:events}} {ALLOWED} [ever] be {{o:{said}}}", ends),
+            (f"only {{e:events}} {MAY}|{SHOULD} {_BE} {order}|{where} [{_OF_RUNS}]", ends),
+            (f"only {{e:events}} {MAY}|{SHOULD} be {{o:{said}}}", ends),
+            (f"{{o:{said}}} {SHOULD}|is|are [always|only] [be|to_be] {{e:events}}", ends),
+            (f"{{o:{said}}} {MAY} only be {{e:events}}", ends),
+            (f"{{o:{said}}} {SHOULD}|is|are [always] [be] to {{e:acts}}", ends),
+            (f"{{o:{said}}} [,|=] {{e:events}}", ends),
+            (f"{{o:{said}}} , {{e:acts}}", ends),
+            (
+                f"{{o:{said}}} [{_OF_RUNS}] {NO} [ever] be anything|something|any_tool|any_other_tool"
+                f"|any_call|any_other_call {_BUT} {{e:events}}",
+                ends,
+            ),
+            (f"{{e:events}} {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", ends),
+            (f"{{e:events}} {SHOULD} [always] {_BE} {where} [{_OF_RUNS}]", ends),
+            (
+                f"{{e:events}} {SHOULD} [always] be_called|be_made|be_used|be_invoked|be_run {order}"
+                f" [{_OF_RUNS}]",
+                ends,
+            ),
+        ],
+        "adjunct": [
+            (f"as|for|with {{o:{said}}}", lambda p: Adjunct("at first" if kind == "first" else "at last")),
+        ],
+    }
+
+
+def _together(one: dict[str, Rule], other: dict[str, Rule]) -> dict[str, Rule]:
+    return {**one, **other, **{k: (*one[k], *other[k]) for k in ("demand", "adjunct")}}  # type: ignore[misc]
+
+
+OPENINGS = _together(
+    _opening(
+        "first",
+        "first|opening|initial",
+        "start|begin|open|kick_off|commence|lead_off|starts|begins|opens|kicks_off|commences",
+        "before_anything_else|before_all_others|before_any_other_call|before_all_other_calls"
+        "|ahead_of_everything_else",
+    ),
+    _opening(
+        "last",
+        "last|final|closing|concluding",
+        "end|finish|close|conclude|wrap_up|round_off|ends|finishes|closes|concludes",
+        "after_everything_else|after_all_others|after_all_other_calls",
+    ),
+)
