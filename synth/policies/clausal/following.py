@@ -30,6 +30,7 @@ _SOON = (
 )
 _OLD = "within|in|inside|no_later_than"
 _UP_TO = "less_than|under|at_most|no_more_than|not_more_than|no_longer_than|not_longer_than|a_maximum_of"
+_OR_LESS = "or_less|at_most|at_the_most|at_the_latest"
 _PASS = "pass|go_by|elapse|go_past|pass_by|lapse"
 
 
@@ -107,18 +108,17 @@ FOLLOWING: dict[str, Rule] = {
     ],
     "soon": [
         (f"{_SOON} [{_NEXT}] {{d:time}}", lambda p: p["d"]),
-        ("{d:time} or_less|at_most|at_the_most|at_the_latest", lambda p: p["d"]),
+        (f"{{d:time}} {_OR_LESS}", lambda p: p["d"]),
         (f"[within] [{_NEXT}] {_UP_TO} {{d:time}}", lambda p: p["d"]),
         ("within|in the {d:time} right|directly|immediately", lambda p: p["d"]),
         ("within|in the {d:time}", lambda p: p["d"]),
     ],
     "adjunct": [
         (f"{_SOON} [{_NEXT}] {{d:time}} after|following [each|every] {{f:what}}", _soon("within")),
-        (f"{_UP_TO} {{d:time}} after|following [each|every] {{f:what}}", _soon("within")),
-        (
-            "{d:time} or_less|at_most|at_the_most|at_the_latest after|following [each|every] {f:what}",
-            _soon("within"),
-        ),
+        (f"{_UP_TO} {{d:time}} after|following each|every|any {{f:what}}", _soon("within")),
+        (f"{_UP_TO} {{d:time}} after|following {{f:what}}", _soon("up to")),
+        (f"{{d:time}} {_OR_LESS} after|following each|every|any {{f:what}}", _soon("within")),
+        (f"{{d:time}} {_OR_LESS} after|following {{f:what}}", _soon("up to")),
         ("within|in the [first] {d:time} after|following|that_follow [each|every] {f:what}", _soon("within")),
         (f"{{d:soon}} {_THEN}|of_that|of_it|from_then|from_that_point", _soon("time")),
         (f"{_SOON} {_NEXT} {{d:time}}", _soon("time")),
