@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
 from synth.policies.clausal.parts import Adjunct
+from synth.policies.clausal.ways_of_following import (
+    answered,
+    fails_within,
+    failure_answered,
+    fresh,
+    never_unanswered,
+    never_within,
+    once_so_often,
+    recently,
+    retried,
+    tried_again,
+    within_leading,
+)
 from synth.policies.clausal.ways_of_order import (
     ORDER_WAYS,
     Way,
@@ -14,7 +27,6 @@ from synth.policies.clausal.ways_of_order import (
     if_perfect,
     last_if,
     next_after,
-    perfect,
 )
 
 _BESIDE = ("same", "run", "first", "later", "from then", "always", *OF_COUNTS)
@@ -46,111 +58,10 @@ def _of_any(way: Way) -> Way:
     return of_one
 
 
-def _never_within(kind: str, time: str = "") -> Way:
-    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)}"
-
-
-def _fails_within(kind: str, time: str = "") -> Way:
-    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)} fails"
-
-
-def _answered(kind: str, time: str = "") -> Way:
-    """What must follow; without `later` or a time, `whenever B, A` leaves open which comes first."""
-
-    def way(m: Meaning) -> str | None:
-        adjunct = m.of(kind)
-        clear = m.later or time or m.demand.kind == "follow" or not adjunct.leads
-        if kind in ("after", "if"):
-            clear = (
-                m.later
-                or time
-                or m.demand.kind == "follow"
-                or (adjunct.leads and kind == "after")
-                or (adjunct.leads and perfect(m, kind) and m.demand.kind == "must")
-            )
-        within = f" within {m.d(time)}" if time else ""
-        return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
-
-    return way
-
-
-def _never_unanswered(time: str = "") -> Way:
-    """`Never A without B afterwards`."""
-
-    def way(m: Meaning) -> str:
-        lasts = m.of("without later").time or (m.d(time) if time else "")
-        within = f" within {lasts}" if lasts else ""
-        return f"{m.a} must be followed by {m.b('without later')}{within}"
-
-    return way
-
-
-def _failure_answered(kind: str, time: str = "") -> Way:
-    def way(m: Meaning) -> str:
-        within = f" within {m.d(time)}" if time else ""
-        return f"If {m.b(kind)} fails, {m.a} must follow{within}"
-
-    return way
-
-
-def _once_so_often(then: Callable[[Meaning], str]) -> Way:
-    """None of several actions, which fail so often together, or each by itself."""
-
-    def way(m: Meaning) -> str | None:
-        adjunct = m.of("failed often")
-        if adjunct.fact is None or adjunct.fact.joint or not m.is_time_of_the_demand(adjunct):
-            return None
-        row = " in a row" if adjunct.said == "in a row" else ""
-        return f"If {m.b('failed often')} fails {adjunct.number} times{row}, {then(m)}"
-
-    return way
-
-
-def _tried_again(kind: str = "", time: str = "") -> Way:
-    """`Try it again`: another attempt at what failed."""
-
-    def way(m: Meaning) -> str | None:
-        if kind and m.a != m.b(kind):
-            return None
-        within = f" within {m.d(time)}" if time else ""
-        return f"If {m.a} fails, {m.a} must be tried again{within}"
-
-    return way
-
-
-def _retried(kind: str = "") -> Way:
-    """So many retries are one attempt more, which all failed."""
-
-    def way(m: Meaning) -> str | None:
-        if (kind and m.a != m.b(kind)) or not isinstance(m.demand.number, int) or m.demand.how != "at most":
-            return None
-        return f"If {m.a} fails {m.demand.number + 1} times in a row, {m.a} must never happen"
-
-    return way
-
-
-def _fresh(kind: str) -> Way:
-    """`When it is released, its weighing must not be older than an hour`."""
-    return lambda m: f"{m.b(kind)} must start within {m.demand.how} after {m.a}"
-
-
-def _within_leading(kind: str) -> Way:
-    """`Within 5 minutes after B, A must happen`; `within 5 minutes of B` only where it stands in front."""
-    return lambda m: (
-        f"{m.b(kind)} must be followed by {m.a} within {m.d(kind)}"
-        if m.of(kind).leads or kind == "within"
-        else None
-    )
-
-
 def _not_before(m: Meaning) -> str | None:
     """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
     fact = m.of("before").fact
     return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
-
-
-def _recently(kind: str) -> Way:
-    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
 
 
 def _times(kind: str, allowed: bool) -> Way:
@@ -274,9 +185,9 @@ def _before_a_retry(m: Meaning) -> str:
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else _needs("unless")(m),
-    ("without later",): _never_unanswered(),
-    ("time", "without later"): _never_unanswered("time"),
-    ("ago", "unless"): _recently("unless"),
+    ("without later",): never_unanswered(),
+    ("time", "without later"): never_unanswered("time"),
+    ("ago", "unless"): recently("unless"),
     ("state",): _of_any(_never_after("state")),
     ("until",): _needs("until"),
     ("before",): _not_before,
@@ -290,19 +201,19 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
     ("anew", "failed"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('anew')}",
     ("after", "anew"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('anew')}",
-    ("failed", "time"): _fails_within("failed", "time"),
-    ("failed", "lasting"): _fails_within("failed", "lasting"),
-    ("failed within",): _fails_within("failed within"),
-    ("within",): _never_within("within"),
-    ("up to",): _never_within("up to"),
-    ("during",): _never_within("during"),
-    ("after", "time"): _never_within("after", "time"),
-    ("after", "lasting"): _never_within("after", "lasting"),
+    ("failed", "time"): fails_within("failed", "time"),
+    ("failed", "lasting"): fails_within("failed", "lasting"),
+    ("failed within",): fails_within("failed within"),
+    ("within",): never_within("within"),
+    ("up to",): never_within("up to"),
+    ("during",): never_within("during"),
+    ("after", "time"): never_within("after", "time"),
+    ("after", "lasting"): never_within("after", "lasting"),
     ("between",): _between,
     ("so many",): lambda m: (
         f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
     ),
-    ("failed often",): _once_so_often(lambda m: f"{m.a} must never happen"),
+    ("failed often",): once_so_often(lambda m: f"{m.a} must never happen"),
     ("days",): _times("days", allowed=False),
     ("hours",): _times("hours", allowed=False),
     ("days", "hours"): _hours_of_days(allowed=False),
@@ -317,8 +228,8 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("if",): _needs("if"),
     ("state",): _needs("state"),
     ("straight after",): directly_before,
-    ("ago", "if"): _recently("if"),
-    ("ago", "after"): _recently("after"),
+    ("ago", "if"): recently("if"),
+    ("ago", "after"): recently("after"),
     ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
     ("within",): lambda m: f"{m.a} must start within {m.d('within')} after {m.b('within')}",
     ("up to",): lambda m: f"{m.a} must start within {m.d('up to')} after {m.b('up to')}",
@@ -346,22 +257,22 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("at last",): lambda m: f"The last call must be {m.a}",
     ("state",): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a}"),
     ("state", "time"): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}"),
-    ("topic",): _answered("topic"),
-    ("time", "topic"): _answered("topic", "time"),
-    ("every",): _answered("every"),
-    ("every", "time"): _answered("every", "time"),
-    ("after",): _answered("after"),
-    ("after", "time"): _answered("after", "time"),
-    ("if",): _answered("if"),
-    ("if", "time"): _answered("if", "time"),
-    ("failed often",): _once_so_often(lambda m: f"{m.a} must follow"),
-    ("failed often", "time"): _once_so_often(lambda m: f"{m.a} must follow within {m.d('time')}"),
-    ("failed",): _failure_answered("failed"),
-    ("failed", "time"): _failure_answered("failed", "time"),
-    ("failed within",): _failure_answered("failed within", "failed within"),
-    ("within",): _within_leading("within"),
-    ("around",): _within_leading("around"),
-    ("up to",): _within_leading("up to"),
+    ("topic",): answered("topic"),
+    ("time", "topic"): answered("topic", "time"),
+    ("every",): answered("every"),
+    ("every", "time"): answered("every", "time"),
+    ("after",): answered("after"),
+    ("after", "time"): answered("after", "time"),
+    ("if",): answered("if"),
+    ("if", "time"): answered("if", "time"),
+    ("failed often",): once_so_often(lambda m: f"{m.a} must follow"),
+    ("failed often", "time"): once_so_often(lambda m: f"{m.a} must follow within {m.d('time')}"),
+    ("failed",): failure_answered("failed"),
+    ("failed", "time"): failure_answered("failed", "time"),
+    ("failed within",): failure_answered("failed within", "failed within"),
+    ("within",): within_leading("within"),
+    ("around",): within_leading("around"),
+    ("up to",): within_leading("up to"),
     ("before retry", "failed"): _before_a_retry,
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
@@ -451,15 +362,15 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
     },
     "two": {("time",): _counted("time")},
-    "fresh": {(kind,): _fresh(kind) for kind in ("if", "every", "before")},
+    "fresh": {(kind,): fresh(kind) for kind in ("if", "every", "before")},
     "try": {
-        (): lambda m: _tried_again()(m) if m.demand.others else None,
-        ("time",): lambda m: _tried_again(time="time")(m) if m.demand.others else None,
-        ("failed",): _tried_again("failed"),
-        ("failed", "time"): _tried_again("failed", "time"),
-        ("failed within",): _tried_again("failed within", "failed within"),
+        (): lambda m: tried_again()(m) if m.demand.others else None,
+        ("time",): lambda m: tried_again(time="time")(m) if m.demand.others else None,
+        ("failed",): tried_again("failed"),
+        ("failed", "time"): tried_again("failed", "time"),
+        ("failed within",): tried_again("failed within", "failed within"),
     },
-    "retry": {(): _retried(), ("failed",): _retried("failed")},
+    "retry": {(): retried(), ("failed",): retried("failed")},
     "answer": {
         (): lambda m: f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
