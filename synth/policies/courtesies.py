@@ -24,6 +24,12 @@ _NIGHT = compiled(
     rf"(?P<since>{_TIME}) ?(?:to|until|and|-|\u2013) ?(?P<until>{_TIME})\)?(?![\w:])"
 )
 """Hours that are said after what they are called."""
+_MIDNIGHTS = compiled(
+    r"\b(?P<day>(?:an?|per|each|every|any|one) (?:calendar )?day|per calendar day),? \(?(?:that is"
+    r"|i\.e\.|meaning"
+    r"|counted|counting|measured|reckoned)?,? ?(?:from |running from )?midnight to midnight\)?(?!\w)"
+)
+"""A day is one of the calendar where that is said behind it."""
 _WORDS = frozenset(["please", "kindly", "pls", "thanks"])
 _HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
 
@@ -36,6 +42,7 @@ def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
     text = " ".join(sentence.split())
     if '"' not in text and "\u201c" not in text:
         text = _INSIDE.sub("", text)
+    text = _MIDNIGHTS.sub("per calendar day", text)
     text = _NIGHT.sub(r" between \g<since> and \g<until>", text)
     bare = _ENDS.sub("", _LEADS.sub("", text)).strip()
     full = " ".join(sentence.split())

@@ -18,6 +18,7 @@ from synth.policies.names import Names
 from synth.policies.patterns import compiled
 from synth.policies.phrasing import in_windows
 from synth.policies.vocabulary import ANYTHING, CLOCK, DO, DONE, FAILED, NOT, SPAN, TIMES, UNITS
+from synth.policies.wordings import AFTER_A_SECOND
 
 _D = rf"(?P<d>{SPAN}|(?:{'|'.join(NUMBERS)}|an?) {UNITS})"
 _N, _M = (rf"(?P<{slot}>{TIMES})(?: times?)?" for slot in "nm")
@@ -368,7 +369,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r".+ (?P<said>its own) .+",
      "!one call for each other call is said as 'ACTION must not happen more often than ACTION'"),
     (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", _A_FAILURE),
-    (rf"(?!.* followed by .* within ).* (?<!before )(?<!after )(?P<said>{_D}).*",
+    (rf"(?!.* followed by .* within ).* (?<!before )(?<!after )"
+     rf"(?!a second (?!{AFTER_A_SECOND})[a-z])(?P<said>{_D}).*",
      "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "
      "must happen "
      "at least <d> after ACTION'"),

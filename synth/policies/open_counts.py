@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from synth.counted import counted
 from synth.policies.clausal.events import Action, actions_of
+from synth.policies.clausal.kinds_of_verbs import is_another_each_time
 from synth.policies.composed import quoted
 from synth.policies.kinds.arguments import with_the_same
 from synth.policies.kinds.count import Count
@@ -69,7 +70,10 @@ def _not_of_several(sentence: str, rule: PolicyKind) -> None:
     if not isinstance(rule, Count | Rate) or not rule.most or _same(rule) or _is_told(sentence):
         return
     for tools in rule.what:
-        if (one := _action(tools)) is not None and not one.gives and _said_of_several(sentence, one):
+        one = _action(tools)
+        if one is None or one.gives or is_another_each_time(one.verb, one.nouns[-1]):
+            continue
+        if _said_of_several(sentence, one):
             limit = _limit(rule)
             thing = one.nouns[-1]
             raise TwoReadings(

@@ -37,6 +37,7 @@ from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
+from synth.policies.said_why import without_reason
 from synth.policies.same_behind import compared_behind
 from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
@@ -76,9 +77,14 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     reader = InPlace(lambda said, again: _read_whole(said, names, forms, again))
     bare = without_courtesies(sentence, names.actions)
-    if bare != sentence:
-        return _without_clauses(reader.rule(bare))
-    return reader.rule(sentence)
+    try:
+        rule = reader.rule(bare)
+    except BadInput:
+        told = next(without_reason(bare, names), None)
+        if told is None:
+            raise
+        rule = _without_clauses(reader.rule(told))
+    return rule if bare == sentence else _without_clauses(rule)
 
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:
@@ -120,12 +126,21 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
 
 _MANY = 50
 """Calls that nobody counts without the word `times`."""
+_SOME = 9
+"""Calls that `limit refunds to 30` may not be said of: so much money is as likely."""
+_LIMITED = re.compile(r"\b(?:limit|cap|restrict|exceed|keep|kept)", re.IGNORECASE)
+_MONEY = re.compile(
+    r"(?:refund|pay|paid|charge|credit|fee|discount|transfer|deposit|withdraw|invoice|price|amount|budget|expense"
+    r"|bonus|debit|donat|loan|reimburse|compensat|advance|bill|fine)",
+    re.IGNORECASE,
+)
 
 
 def _may_be_an_amount(sentence: str, rule: PolicyKind) -> bool:
     """`Refund at most 500`: so many calls, or such an amount?"""
     most = getattr(rule, "most", None)
-    if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= _MANY:
+    money = _LIMITED.search(sentence) and any(_MONEY.search(tools.phrase) for tools in rule.tools)
+    if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= (_SOME if money else _MANY):
         return False
     said = "|".join(f"{number:,}|{number}" for number in (most, most + 1))
     return re.search(rf"\b(?:{said})\b", sentence) is not None and not re.search(

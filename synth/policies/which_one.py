@@ -6,6 +6,7 @@ import re
 
 from synth.counted import counted
 from synth.policies.action_forms import Forms
+from synth.policies.clausal.kinds_of_verbs import is_another_each_time
 from synth.policies.everyday import MODAL
 from synth.policies.kinds.count import number_of
 from synth.policies.names import OneThing, TwoReadings
@@ -35,7 +36,7 @@ def which_one(text: str, forms: tuple[Forms, ...]) -> None:
 def _no_count_of_one(text: str, forms: tuple[Forms, ...]) -> None:
     """`a booking at most twice` counts all of them, or each by itself. TwoReadings where no field says."""
     for one in forms:
-        if not one.rest or not one.can_stand_in(text):
+        if not one.rest or not one.can_stand_in(text) or is_another_each_time(one.verb, one.stems[-1]):
             continue
         if one.prepositional:
             which = r"(?P<which>an?|any|each|every|no|the same|one|all(?: the)?) (?P<it>[a-z]+)"

@@ -11,6 +11,12 @@ from synth.policies.kinds.kind import HAPPEN
 NUMBER = rf"(?:\d{{1,6}}|{'|'.join(NUMBERS)})"
 UNIT = r"(?:milliseconds?|ms|seconds?|minutes?|min|hours?|days?|weeks?)"
 DURATION = rf"(?:(?:\d+(?:\.\d+)?|{'|'.join(NUMBERS)}) ?{UNIT})"
+AFTER_A_SECOND = (
+    r"(?:time|thing|one|after|before|later|earlier|ago|apart|between|of|and|or|to|in|on|at|with|without|until"
+    r"|from|per|for|if|when|while|must|may|can|should|has|have|is|lies|passes|elapses|delay|pause|gap|break"
+    r"|window|period|interval)\b"
+)
+"""Where `a second` is a time."""
 AGENT = (
     r"(?:(?:the |an? |any )?(?:(?:ai |support |bank )?(?:agents?|assistants?|bots?|models?)|system"
     r"|operators?)"

@@ -13,6 +13,7 @@ is read, where two say different things it has two meanings.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
+- `quotas`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a number.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `joined`: several things that have happened, or have not: `A was done and B was`, `neither A nor B`.
 - `following`, `between`, `openings`, `nothing_but`: what must follow and how soon, what lies between, how

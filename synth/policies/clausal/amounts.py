@@ -31,7 +31,7 @@ _IS = "is|are|stay|stays|remain|remains|add_up_to|adds_up_to|total|totals|come_t
 _MONEY = ("amount", "value", "price", "cost", "fee", "total", "charge", "fare")
 
 
-def _of(field: str) -> str:
+def argument_added(field: str) -> str:
     """The argument that is added, of which a sentence may say several."""
     one = singular(field.lower())
     return one if one in _MONEY else field
@@ -41,11 +41,13 @@ def _summed(below: bool = False) -> Callable[[Parts], Demand | None]:
     def made(p: Parts) -> Demand | None:
         event: Event = p["a"]
         number, unit = p["n"]
-        if unit and "f" in p and singular(unit) != singular(_of(p["f"])):
+        if unit and "f" in p and singular(unit) != singular(argument_added(p["f"])):
             return None
         if "s" in p:
             event = with_same(event, p["s"])
-        field = _of(p["f"]) if "f" in p else unit
+        field = argument_added(p["f"]) if "f" in p else unit
+        if field in ("number", "count"):
+            return None
         most = f"{'below' if below else 'at most'} {number}"
         return Demand("sum", (replace(event, single=False),), how=field, number=most) if field else None
 

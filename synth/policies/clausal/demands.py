@@ -90,7 +90,7 @@ _RUN = "|".join(word for word in HAPPEN.split("|") if word not in ("start", "beg
 def _sum(p: Parts) -> Demand | None:
     """What the amounts of calls come to; of several actions there is none."""
     events, joint = p["e"]
-    if len(events) > 1:
+    if len(events) > 1 or p.get("f") in ("number", "count"):
         return None
     most = f"{p.get('m', 'at most')} {p['n']}"
     return Demand("sum", events, joint=joint, how=p.get("f", "amount"), number=most)

@@ -20,6 +20,7 @@ from synth.policies.clausal.kinds_of_verbs import (
     GIVING,
     MARKING,
     OF_TWO_WORDS,
+    ORDERING,
     PLACING,
     PROGRAMS,
     SENDS,
@@ -239,6 +240,16 @@ def by_name(
         "thing": _several(all_of(_things), nouns),
         "sole": _finder(
             [way for one in actions if one.noun_alone for way in _things(one) if not way.role], nouns
+        ),
+        "ordered": _finder(
+            [
+                way
+                for one in actions
+                if one.noun_alone and one.verb in ORDERING
+                for way in _things(one)
+                if not way.role
+            ],
+            nouns,
         ),
         "state": _several(all_of(_state), nouns),
         "undone": _several([way for one in actions for way in _undone(one, actions)], nouns),

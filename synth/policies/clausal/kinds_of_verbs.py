@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from synth.policies.action_forms import LIGHT
+from synth.policies.action_forms import LIGHT, singular
 
 GIVING = (
     *LIGHT, "set", "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add",
@@ -24,6 +24,18 @@ CHECKED = (
 """What nobody needs afterwards: `without approval` is without an earlier one."""
 PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
 """Verbs that say nothing without such a tail: `put the order on hold`."""
+BOOKING = ("book", "order", "call", "hail", "arrange", "schedule", "request", "hire")
+BOOKED = (
+    "taxi", "cab", "ride", "courier", "flower", "flowers", "bouquet", "meal", "lunch", "dinner", "breakfast",
+    "appointment", "meeting", "flight", "trip", "tour", "transfer", "limousine", "shuttle", "delivery",
+)  # fmt: skip
+"""What is another one each time it is booked: nobody counts how often the same taxi is."""
+ORDERING = (
+    *BOOKING, "reserve", "buy", "purchase", "prescribe", "dispense", "administer", "generate", "produce",
+    "apply",
+    "attach", "trigger", "plan", "offer", "deliver",
+)  # fmt: skip
+"""Verbs of what is counted as such: `three lab tests per patient`, of `order lab test`."""
 GIVEN_TO = (
     "send", "give", "offer", "grant", "issue", "pay", "lend", "show", "write", "mail", "hand", "award",
     "assign", "text", "pass", "sell",
@@ -65,6 +77,11 @@ MARKING = ("mark", "flag", "set", "declare", "label", "tag", "report")
 """Verbs that may say last what something is then: `mark delivered`, `mark the order paid`."""
 PARTICIPLES = ("paid", "sent", "lost", "done", "sold", "shut", "read", "broken", "stolen", "found")
 """Such words that do not end in `ed`."""
+
+
+def is_another_each_time(verb: str, noun: str) -> bool:
+    """Is there no second call for the same thing? `book a taxi`."""
+    return verb in BOOKING and (noun in BOOKED or singular(noun) in BOOKED)
 
 
 def others_of(verb: str, nouns: Sequence[str], tail: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.events import Action
+from synth.policies.clausal.kinds_of_verbs import is_another_each_time
 from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
@@ -132,7 +133,7 @@ class Meaning:
             nouns = {e.noun[-1] for e in events if e.single and e.noun}
             return tuple(nouns) if len(nouns) == 1 else (() if self.demand.kind == "try" else None)
         if counted and not fields:
-            single = [e for e in self.demand.events if e.single]
+            single = [e for e in self.demand.events if e.single and not self._is_another_each_time(e)]
             if not all(e.each and e.noun for e in single):
                 return None
             fields = frozenset(e.noun[-1] for e in single)
@@ -147,6 +148,10 @@ class Meaning:
             for a in self.adjuncts
         )
         return bool(event.noun) and event.noun[-1] not in meant and not (alone and in_passing)
+
+    def _is_another_each_time(self, event: Event) -> bool:
+        action = self.actions.get(event.action)
+        return bool(action and action.nouns and is_another_each_time(action.verb, action.nouns[-1]))
 
     @property
     def _things(self) -> frozenset[str]:

@@ -57,15 +57,9 @@ def _of_verb(p: Parts) -> Event | None:
     return thing if verb.action == thing.action and not thing.role else None
 
 
-def _no_more_got(p: Parts) -> Demand | None:
-    """Who gets something gets it where the call succeeds."""
-    found = _for_one(p)
-    return None if found is None else replace(found, kind="succeed")
-
-
 def _none_gets(p: Parts) -> Demand | None:
     """`No guest gets two vouchers` allows one."""
-    return _no_more_got({**p, "c": ("at most", p["n"] - 1)}) if p["n"] > 1 else None
+    return _for_one({**p, "c": ("at most", p["n"] - 1)}) if p["n"] > 1 else None
 
 
 def _by_itself(aspect: str) -> Callable[[Parts], Fact | None]:
@@ -118,9 +112,9 @@ PEOPLE: dict[str, Rule] = {
         (f"never|do_not give|send|grant {_ONE} {{w:thing_behind}} {_MORE} {{e:noun}}", _for_one),
         (
             f"no {{w:thing_behind}} {MAY} get|receive|be_given {_MORE} {{e:noun}}",
-            _no_more_got,
+            _for_one,
         ),
-        (f"no {{w:thing_behind}} gets|receives|is_given {_MORE} {{e:noun}}", _no_more_got),
+        (f"no {{w:thing_behind}} gets|receives|is_given {_MORE} {{e:noun}}", _for_one),
         ("no {w:thing_behind} gets|receives|is_given {n:number} {e:noun}", _none_gets),
         (f"no {{w:thing_behind}} {MAY} get|receive|be_given {{n:number}} {{e:noun}}", _none_gets),
     ],

@@ -9,6 +9,7 @@ from functools import lru_cache
 from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.amounts import AMOUNTS
+from synth.policies.clausal.at_least import AT_LEAST
 from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.between import BETWEEN
 from synth.policies.clausal.brief import BRIEF
@@ -21,6 +22,7 @@ from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.following import FOLLOWING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
+from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
@@ -28,18 +30,23 @@ from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
+from synth.policies.clausal.quotas import QUOTAS
 from synth.policies.clausal.same_things import SAME_THINGS
 from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
+from synth.policies.clausal.totals import TOTALS
 from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
 from synth.policies.clausal.ways import in_words
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
-_MAY = re.compile(r"(?<!no run )\b(?:may|can|could|might|allowed|permitted)\b", re.IGNORECASE)
+_MAY = re.compile(
+    r"(?<!no run )(?<!\bnot )\b(?:may|can|could|might|allowed|permitted)\b(?! (?:not|never|only)\b|not\b)",
+    re.IGNORECASE,
+)
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
@@ -82,8 +89,20 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     scoped = said_scope(sentence) is not None
     said = dict.fromkeys(filter(None, (in_words(way, scoped) for way in ways)))
+    said = _not_so_often(sentence, said)
     fuller = {one.replace(" per run", "", 1) for one in said if " per run" in one}
     return tuple(one for one in said if one not in fuller)
+
+
+_NOBODY_COUNTS = 50
+
+
+def _not_so_often(sentence: str, said: dict[str, None]) -> dict[str, None]:
+    """Without a count of what is added: `no more than 400 in total` is no 400 times."""
+    if not any(one.startswith("The sum of") for one in said) or compiled(r"\btimes\b").search(sentence):
+        return said
+    found = {one: compiled(r" happen at most (\d+) times").search(one) for one in said}
+    return {one: None for one, m in found.items() if m is None or int(m[1]) <= _NOBODY_COUNTS}
 
 
 def _begins_with_the_same(sentence: str) -> bool:
@@ -105,7 +124,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
-    more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION, BRIEF)
+    more = (COUNTS, QUOTAS, AT_LEAST, VARIETIES, KINDS_OF_THINGS, AMOUNTS, TOTALS, ORDER, EXCLUSION, BRIEF)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
     rules = together(*tables, *more, SAME_THINGS, *orders, *own)

@@ -12,6 +12,7 @@ from synth.policies.kinds.weekdays import NAMES
 from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
 from synth.policies.rewording import clock_times
+from synth.policies.wordings import AFTER_A_SECOND
 
 _T = r"\d\d?:\d\d"
 _D = "|".join(f"{day}|{short}" for day, short in zip(
@@ -19,6 +20,12 @@ _D = "|".join(f"{day}|{short}" for day, short in zip(
     ("mon", "tues|tue", "wed", "thurs|thur|thu", "fri", "sat", "sun"),
     strict=True,
 ))  # fmt: skip
+_IN = (
+    r"\b(?:within|in|per|during|over|inside|throughout|across)(?: the (?:space|course) of)?"
+    r"(?: (?:any one|any given|any single|a single|a given|any|every|each|an?|the same))?"
+)
+_WINDOW = "(?:time )?(?:window|period|span|interval|stretch)"
+_UNIT = "second|minute|hour"
 _EVERY_DAY = "(?:on |at )?(?:every day|any day|all days)(?: of the week)?"
 CONTRACTIONS = (
     (r"[\u2018\u2019]", "'"),
@@ -64,9 +71,15 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     AFTER_BEING,
     (r"\b(?:at the latest|no later than|not later than) (?=\d+ [a-z]+ after )", "within "),
     (rf"\b{DAY}\b", "per calendar day"),
+    (rf"{_IN} (?:rolling|sliding|moving|running) (?:(?:{_WINDOW}) of )?(?P<n>\d+|one)?[ -]?(?P<u>{_UNIT})s?"
+     rf"(?:[ -](?:{_WINDOW}))?\b", lambda m: f"within {_window(m)}"),
+    (rf"{_IN} (?P<n>\d+|one)?[ -]?(?P<u>{_UNIT})s?[ -](?:{_WINDOW})\b", lambda m: f"within {_window(m)}"),
+    (rf"{_IN} (?:{_WINDOW}) of (?P<n>\d+|one|an?) (?P<u>{_UNIT})s?\b", lambda m: f"within {_window(m)}"),
     (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
+    (r"^((?:make|be) (?:sure|certain)|ensure) that (?=[a-z])", r"\1 "),
     (r"\b(?:an?|any|one|each|every|the next|the following) "
-     r"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))", "1 "),
+     rf"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))(?!second "
+     rf"(?!{AFTER_A_SECOND})[a-z])", "1 "),
     (r"\b(?P<the>the (?:last|past|previous|preceding)|during the) (?=(?:second|minute|hour)\b)",
      r"\g<the> 1 "),
     (r"\bthrice\b", "3 times"),
@@ -96,6 +109,12 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:whatever|whichever) (?P<n>[a-z]+) (?=(?:is|was|has been|gets) )", r"every \g<n> that "),
     (r"\s+", " "),
 )  # fmt: skip
+
+
+def _window(m: re.Match[str]) -> str:
+    """`1 hour`, of `rolling hour` and `one-hour period`."""
+    number = m["n"] if m["n"] and m["n"].isdigit() else "1"
+    return f"{number} {m['u'].lower()}{'' if number == '1' else 's'}"
 
 
 def _day(name: str) -> str:

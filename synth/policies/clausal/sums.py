@@ -55,7 +55,7 @@ def _of_whom(p: Parts) -> Event | None:
     return with_same(event, p["s"]) if "s" in p else event
 
 
-def _field(event: Event, unit: str) -> str:
+def field_added(event: Event, unit: str) -> str:
     """What is added: what is said of it, else a thing that the file has many of, else an amount."""
     if unit:
         return unit
@@ -69,7 +69,7 @@ def _sum(below: bool = False) -> Callable[[Parts], Demand | None]:
         number, unit = p["n"]
         if "s" in p:
             event = with_same(event, p["s"])
-        field = p.get("f") or _field(event, unit)
+        field = p.get("f") or field_added(event, unit)
         return Demand("sum", (event,), how=field, number=f"{'below' if below else 'at most'} {number}")
 
     return made
@@ -92,7 +92,9 @@ def _done(p: Parts) -> Demand | None:
         return None
     if "s" in p:
         event = with_same(event, p["s"])
-    return Demand("sum", (event,), how=_field(event, unit) if unit else "amount", number=f"at most {number}")
+    return Demand(
+        "sum", (event,), how=field_added(event, unit) if unit else "amount", number=f"at most {number}"
+    )
 
 
 _TOTAL = (

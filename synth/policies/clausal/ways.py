@@ -310,6 +310,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("in a row",): _counted(in_a_row=True),
         ("before",): _counted_before,
     },
+    "due": {(): lambda m: f"{m.a} must happen at least 1 times"},
     "in a row": {(): lambda m: _counted(in_a_row=True)(m) if m.demand.how == "at most" else None},
     "fail": _ENDING,
     "succeed": _ENDING,

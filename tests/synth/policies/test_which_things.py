@@ -136,10 +136,10 @@ CARD_FIRST = 'Charge the guest\'s card must happen before "check in the guest" w
             "After a room booking has failed, do not attempt another one.",
             "If book a room fails, book a room must never happen afterwards.",
         ),
-        ("No guest gets two vouchers.", "Issue a voucher must succeed at most 1 time with the same guest."),
+        ("No guest gets two vouchers.", "Issue a voucher must happen at most 1 time with the same guest."),
         (
             "No guest may receive more than two vouchers.",
-            "Issue a voucher must succeed at most 2 times with the same guest.",
+            "Issue a voucher must happen at most 2 times with the same guest.",
         ),
         (
             "Never give one guest more than two vouchers.",

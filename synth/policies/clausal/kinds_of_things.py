@@ -1,0 +1,181 @@
+"""Of how many different things at most: `profiles of at most three different guests`, in each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from synth.policies.clausal.facts import passive
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
+from synth.policies.clausal.parts import Demand, Event
+from synth.policies.clausal.small import nth
+from synth.policies.clausal.varieties import field_of
+from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, SHOULD
+from synth.policies.patterns import compiled
+
+Kinds = tuple[str, int, str]
+"""How (`at most`, or `just` where it is said behind that there are no more), how many, of what."""
+
+_N = r"(?P<n>\d{1,6}|one|a single)"
+_DIFFERENT = r"(?:different|distinct|separate|unique|various)"
+_THING = (
+    r"(?:values? (?:of|for) (?:the )?)?(?P<f>[a-z][a-z_]*(?: (?:id|number|code|reference|key)s?\b)?)(?![\w-])"
+    r"(?: values?\b)?"
+)
+_UP_TO = r"(?:at (?:the )?most|no more than|not more than|up to|max(?:imum|\.)?|a maximum of|only|just)"
+_TO = "to|of|for|on|with|in|from|at|by|about|into|onto|over|through|via|using|across|among|belonging_to"
+_BELONG = (
+    "belong_to|cover|concern|involve|relate_to|span|come_from|be_about|be_of|be_for|be_from|be_those_of|have"
+    "|refer_to|include|touch|affect|go_to|be_sent_to|use|name|be_spread_over|be_with"
+)
+_BELONGS = (
+    "belong_to|belongs_to|cover|covers|concern|concerns|involve|involves|relate_to|relates_to|span|spans|have|has"
+    "|come_from|comes_from|are_of|are_for|are_from|is_for|is_of|use|uses"
+)
+_NO_MORE = "at_most|at_the_most|no_more|not_more|and_no_more|and_not_more|maximum|max|only|tops"
+_EXCEED = "exceed|be_more_than|be_over|be_above|be_higher_than|be_greater_than|go_above|go_over|go_beyond"
+_LIMIT = "limit|restrict|cap|keep|hold|confine"
+_LIMITED = "limited|restricted|capped|kept|held|confined"
+_NEVER = "never|do_not|never_ever"
+_BEING = f"{MAY}|{SHOULD}"
+
+
+def _number(words: str) -> int:
+    return int(words) if words.isdigit() else 1
+
+
+def few_kinds(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`at most 3 different guests`, `3 distinct guest_id values`."""
+    if m := compiled(rf" *(?P<most>{_UP_TO} )?{_N} {_DIFFERENT} {_THING}").match(grammar.text, at):
+        yield ("at most" if m["most"] else "just", _number(m["n"]), field_of(m["f"])), m.end()
+
+
+def many_kinds(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`more than 3 different guests`, `a fourth different guest`, `two distinct guests`."""
+    text = grammar.text
+    if m := compiled(rf" *(?:(?P<over>more than|over) )?{_N} {_DIFFERENT} {_THING}").match(text, at):
+        most = _number(m["n"]) - (0 if m["over"] else 1)
+        if most > 0:
+            yield ("at most", most, field_of(m["f"])), m.end()
+    if a := compiled(r" *an?(?= )").match(text, at):
+        for number, end in nth(grammar, a.end()):
+            if number > 1 and (m := compiled(rf" {_DIFFERENT} {_THING}").match(text, end)):
+                yield ("at most", number - 1, field_of(m["f"])), m.end()
+
+
+def whose_kinds(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`at most 3 distinct guests'`, before what is theirs."""
+    if m := compiled(
+        rf" *(?P<most>(?P<over>more than )|{_UP_TO} )?{_N} {_DIFFERENT} (?P<f>[a-z]+?)(?:s'|'s)(?= )"
+    ).match(grammar.text, at):
+        how = "over" if m["over"] else "at most" if m["most"] else "just"
+        yield (how, _number(m["n"]), field_of(m["f"])), m.end()
+
+
+def different_ones(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`different guests`, of which the number is said elsewhere."""
+    if m := compiled(rf" *{_DIFFERENT} {_THING}").match(grammar.text, at):
+        yield field_of(m["f"]), m.end()
+
+
+def _varied(event: Event | None, kinds: Kinds, wanted: tuple[str, ...] = ("at most",)) -> Demand | None:
+    how, number, field = kinds
+    if event is None or how not in wanted or number < 1 or event.outcome:
+        return None
+    return Demand("variety", (replace(event, single=False),), number=number, how=field)
+
+
+def _of(make: Callable[[Parts], Event | None]) -> Callable[[Parts], Demand | None]:
+    return lambda p: _varied(make(p), p["w"])
+
+
+def _single(p: Parts) -> Event | None:
+    events, _ = p["e"]
+    return events[0] if len(events) == 1 else None
+
+
+def _object(p: Parts) -> Event | None:
+    return p["t"] if p["v"].action == p["t"].action else None
+
+
+_event = _of(lambda p: p["e"])
+_acts = _of(_single)
+_passive = _of(lambda p: None if p["t"].single else passive(p))
+
+
+def _theirs(over: bool) -> Callable[[Parts], Demand | None]:
+    """`No more than 3 distinct guests' profiles may be viewed`."""
+    return lambda p: _varied(passive(p), p["w"], ("over",) if over else ("at most",))
+
+
+def _number_of(make: Callable[[Parts], Event | None]) -> Callable[[Parts], Demand | None]:
+    return lambda p: _varied(make(p), ("at most", p["n"], p["f"]))
+
+
+KINDS_OF_THINGS: dict[str, Rule] = {
+    "few kinds alone": few_kinds,
+    "many kinds": many_kinds,
+    "whose kinds": whose_kinds,
+    "different ones": different_ones,
+    "few kinds": [
+        ("{w:few kinds alone}", lambda p: p["w"] if p["w"][0] == "at most" else None),
+        (f"{{w:few kinds alone}} [{{r:scope}}] [,] {_NO_MORE}", lambda p: ("at most", *p["w"][1:])),
+        ("a|one|a_single|only_one|1 set of {f:different ones}", lambda p: None),
+    ],
+    "varied": [
+        ("{e:counted}", lambda p: p["e"]),
+        ("{e:counted} {r:scope}", lambda p: p["e"]),
+        (f"{{e:counted}} that {AGENT} {{v:does_alone}}",
+         lambda p: p["e"] if p["e"].action in p["v"] else None),
+        (f"{{t:object}} that {AGENT} {{v:does_alone}}",
+         lambda p: p["t"] if p["t"].action in p["v"] and len(p["v"]) == 1 else None),
+        ("{t:object} that is|are|gets|get|was|were {d:past}", passive),
+    ],
+    "demand": [
+        (f"[{AGENT}] [{_BEING}] [only] {{e:acts}} {_TO} {{w:few kinds}}", _acts),
+        (f"{_NEVER} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        (f"{AGENT} {NO} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        (f"{NOBODY} {_BEING} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        (f"it is [strictly] {BANNED} to {{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        (f"{{e:varied}} {_TO} {{w:many kinds}} is|are [strictly] {BANNED}", _event),
+        (f"no {{e:varied}} {_TO} {{w:many kinds}}", _event),
+        (f"{{e:varied}} [is|are] [allowed|permitted] {_TO} {{w:few kinds}} [is|are] [allowed|permitted"
+         f"|ok|fine]",
+         _event),
+        (f"{{e:varied}} {_BEING} {HAPPEN} {_TO} {{w:few kinds}}", _event),
+        (f"{{e:varied}} {NO} [ever] {HAPPEN} {_TO} {{w:many kinds}}", _event),
+        (f"{{e:varied}} , [{_TO}] {{w:few kinds}}", _event),
+        (f"{{e:varied}} {_BEING} {_BELONG} {{w:few kinds}}", _event),
+        (f"{{e:varied}} {_BELONGS} {{w:few kinds}}", _event),
+        (f"{{e:varied}} {NO} [ever] {_BELONG} {{w:many kinds}}", _event),
+        (f"{{t:object}} {_BEING}|is|are [only] [be] {{d:past}} [only] {_TO} {{w:few kinds}}", _passive),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {_TO} {{w:many kinds}}", _passive),
+        (f"{{t:object}} is|are never {{d:past}} {_TO} {{w:many kinds}}", _passive),
+        (f"{{t:object}} of|for|from {{w:few kinds}} {_BEING} be {{d:past}}", _passive),
+        (f"{{t:object}} of|for|from {{w:many kinds}} {NO} [ever] be {{d:past}}", _passive),
+        (f"{{w:whose kinds}} {{t:object}} {_BEING}|is|are [be] {{d:past}}", _theirs(over=False)),
+        (f"{{w:whose kinds}} {{t:object}} {NO} [ever] be {{d:past}}", _theirs(over=True)),
+        (f"[{AGENT}] [{_BEING}] {{v:verb}} {{w:whose kinds}} {{t:object}}", _of(_object)),
+        (f"{_NEVER} {{v:verb}} {{w:whose kinds}} {{t:object}}",
+         lambda p: _varied(_object(p), p["w"], ("over",))),
+        (f"{AGENT} {NO} {{v:verb}} {{w:whose kinds}} {{t:object}}",
+         lambda p: _varied(_object(p), p["w"], ("over",))),
+        (f"{_LIMIT} {{e:varied}} to|at {{w:few kinds alone}}",
+         lambda p: _varied(p["e"], p["w"], ("at most", "just"))),
+        (f"{{e:varied}} is|are|{SHOULD} [be] {_LIMITED} to|at {{w:few kinds alone}}",
+         lambda p: _varied(p["e"], p["w"], ("at most", "just"))),
+        (f"[the] number of {{f:different ones}} whose {{t:object}} is|are|gets|get|was {{d:past}} {NO} "
+         f"{_EXCEED} "
+         "{n:number}", _number_of(passive)),
+        (f"[the] number of {{f:different ones}} {_TO} [all|the] {{e:varied}} {NO} {_EXCEED} {{n:number}}",
+         _number_of(lambda p: p["e"])),
+        (f"[the] number of {{f:different ones}} whose {{t:object}} is|are|gets|get|was {{d:past}} is|are"
+         f"|{SHOULD} [be] "
+         f"{_LIMITED} to|at {{n:number}}", _number_of(passive)),
+        (f"[the] number of {{f:different ones}} {_TO} [all|the] {{e:varied}} is|are|{SHOULD} [be] "
+         f"{_LIMITED} to|at "
+         "{n:number}", _number_of(lambda p: p["e"])),
+        (f"{_LIMIT} the number of {{f:different ones}} {_TO} [all|the] {{e:varied}} to|at {{n:number}}",
+         _number_of(lambda p: p["e"])),
+    ],
+}  # fmt: skip

@@ -1,0 +1,330 @@
+"""How often and how many at most, composed: each way to say a number in each frame, of all that is counted.
+
+What is counted is named by a noun (`text messages`), by what is done (`keys issued for a room`), by its verb;
+a number is a limit (`at most 3`) or beyond one (`more than 3`, `a fourth`); a frame asks for the first or
+forbids the second. How long, of what and over what is said by the adjuncts of any clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from synth.policies.action_forms import singular
+from synth.policies.clausal.demands import demanding
+from synth.policies.clausal.facts import passive, with_mods
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
+from synth.policies.clausal.parts import Demand, Event, with_same
+from synth.policies.clausal.varieties import in_a_run
+from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
+from synth.policies.patterns import compiled
+
+Number = tuple[str, int]
+"""How (`at most`, or `just` where it is said behind that there are no more), and how many."""
+
+_NEVER = "never|do_not|never_ever|under_no_circumstances|in_no_case|on_no_account"
+_BEING = f"{MAY}|{SHOULD}"
+_IS = "is|are|gets|get"
+_MAKE = "make|do|place|perform|carry_out|run|execute|start|create|have|allow|permit|conduct|accept"
+"|trigger|initiate"
+_MADE = (
+    "made|done|placed|performed|carried_out|executed|started|created|conducted|triggered|initiated|accepted"
+    "|attempted|tried|allowed|permitted"
+)
+_GIVE = "give|send|grant|allow|offer|issue|award|permit"
+_GET = (
+    "get|receive|have|be_given|be_granted|be_entitled_to|be_allowed|be_permitted|be_issued|be_sent|be_offered"
+    "|see|obtain|be_limited_to|be_restricted_to|be_awarded"
+)
+_GETS = (
+    "gets|receives|has|is_given|is_granted|is_entitled_to|is_allowed|is_permitted|is_issued|is_sent|obtains"
+    "|is_offered|sees|is_limited_to|is_restricted_to|is_awarded"
+)
+_LIMIT = "limit|restrict|cap|keep|hold|confine"
+_LIMITED = "limited|restricted|capped|kept|held|confined"
+_UP_TO = (
+    "at_most|at_the_most|no_more_than|not_more_than|up_to|max|max.|maximum|a_maximum_of|a_max_of|maximally"
+    "|a_limit_of|a_total_of|at_maximum|at_a_maximum|not_over|as_many_as|a_cap_of|the_maximum_of"
+)
+_EXCEED = (
+    "exceed|be_more_than|be_over|be_above|be_higher_than|be_greater_than|go_above|go_over|go_beyond|surpass"
+    "|rise_above|number_more_than"
+)
+_STAY = "be|stay|remain|not_exceed|number|be_kept|lie"
+_TIMES = "times|time|calls|tries|attempts|uses|occasions"
+_AVOID = "refrain_from|abstain_from|avoid|refuse"
+
+
+def _most(p: Parts) -> Number:
+    return "at most", p["n"]
+
+
+def _beyond(p: Parts) -> Number | None:
+    """`Two or more` are more than one."""
+    return ("at most", p["n"] - 1) if p["n"] > 1 else None
+
+
+def _limit_on(event: Event | None, number: Number) -> Demand | None:
+    if event is None or number[1] < 1:
+        return None
+    return Demand("count", (event,), how=number[0], number=number[1])
+
+
+def _counted(p: Parts) -> Demand | None:
+    return _limit_on(p["e"], p["c"])
+
+
+def _several(p: Parts) -> Demand | None:
+    """`Bookings must not exceed three`; of a single one it is said what it comes to."""
+    return None if p["e"].single else _counted(p)
+
+
+def several(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What is counted, said of several or by their number: `bookings`, and no `booking`."""
+    for event, end in grammar.matches("counted", at):
+        if compiled(r"[a-rt-z]s\b|\bnumber of\b").search(grammar.text, at, end):
+            yield event, end
+
+
+def _of_each(p: Parts) -> Demand | None:
+    """Said of each of those whose kind is named: `each room gets three keys at most`."""
+    return _limit_on(with_same(p["e"], p["w"]), p["c"])
+
+
+def _object(p: Parts) -> Event | None:
+    """`book three taxis`, where the verb is of what is done to such a thing."""
+    verb, thing = p["v"], p["t"]
+    return thing if verb.action == thing.action and verb.role == thing.role else None
+
+
+def _done_to_each(p: Parts) -> Demand | None:
+    """`No reservation may be upgraded twice`, where one action alone has the verb."""
+    event: Event = p["e"]
+    same: frozenset[str] = p["w"]
+    return None if same & set(map(singular, event.noun)) else _limit_on(with_same(event, same), p["c"])
+
+
+def _to_each(p: Parts) -> Demand | None:
+    """`Send each guest two messages at most`."""
+    event = _object(p)
+    return None if event is None else _limit_on(with_same(event, p["w"]), p["c"])
+
+
+def _issued_to_each(p: Parts) -> Demand | None:
+    """`No room may be issued three keys`: what is issued is what the verb is of."""
+    return _of_each(p) if p["e"].action in p["g"] else None
+
+
+def _passive(p: Parts) -> Demand | None:
+    return _limit_on(passive(p), p["c"])
+
+
+def _often(p: Parts) -> Demand | None:
+    """So often an action, whose single object leaves open whether each of them is meant."""
+    return demanding("count")(p)
+
+
+def _in_a_run(p: Parts) -> Demand | None:
+    demand: Demand | None = p["q"]
+    return None if demand is None else in_a_run(demand)
+
+
+def _run_does(p: Parts) -> Demand | None:
+    """`Each run pages the duty manager at most once`."""
+    demand = _often({"e": ((p["e"],), ""), "c": p["c"]})
+    return None if demand is None else in_a_run(demand)
+
+
+def _said(p: Parts) -> Demand | None:
+    """What was said so, with what stands behind it in the middle of the clause."""
+    demand: Demand = p["q"]
+    if "m" not in p:
+        return demand
+    return replace(demand, events=tuple(with_mods({"e": event, "m": p["m"]}) for event in demand.events))
+
+
+def _only(p: Parts) -> Demand | None:
+    """`Only allowed to order once`."""
+    demand: Demand = p["q"]
+    return replace(demand, how="at most") if demand.how in ("just", "at most") else None
+
+
+def _clauses(first: str, slot: str) -> list[tuple[str, Callable[[Parts], Demand | None]]]:
+    """What an agent does so often or too often: each verb, each number, each place of it."""
+    return [
+        (f"{{e:acts}} {{c:{slot} often}}", _often),
+        (f"{{e:one_act}} {{c:{slot} often}}", _counted),
+        (f"{{v:verb}} {{c:{slot} many}} {{t:object}}", lambda p: _limit_on(_object(p), p["c"])),
+        (f"{_MAKE} {{c:{slot} many}} {{e:counted}}", _counted),
+        (f"{_GIVE} [to] {{w:each of}} {{c:{slot} many}} {{e:counted}}", _of_each),
+        (f"{{v:verb}} [to] {{w:each of}} {{c:{slot} many}} {{t:thing}}", _to_each),
+        (f"{first} {{n:number}} {{e:counted}}", lambda p: _counted({**p, "c": _most(p)})),
+    ]
+
+
+QUOTAS: dict[str, Rule] = {
+    # numbers
+    "limited many": [
+        ("{c:limit}", lambda p: p["c"]),
+        (f"{_UP_TO} {{n:number}}", _most),
+        (f"only|just [{_UP_TO}] {{n:number}}", _most),
+        ("{n:number}", lambda p: ("just", p["n"])),
+    ],
+    "limited often": [
+        ("{c:limit}", lambda p: p["c"]),
+        (f"[only] {_UP_TO} {{n:number}} [{_TIMES}]", _most),
+        (f"{_UP_TO} {{n:number}} {_TIMES} in_total|altogether|overall", _most),
+        (f"{_UP_TO} once", lambda p: ("at most", 1)),
+        ("{c:in times}", lambda p: p["c"]),
+    ],
+    "in times": [
+        (f"[only] {_UP_TO} {{n:number}} {_TIMES}", _most),
+        (f"only {{n:number}} {_TIMES}", _most),
+        ("only once", lambda p: ("at most", 1)),
+        (f"{{n:number}} {_TIMES} only|maximum|max|tops|at_most|at_maximum", _most),
+        ("{n:number} times|time", lambda p: ("just", p["n"])),
+        ("once", lambda p: ("just", 1)),
+    ],
+    "excess many": [
+        ("more_than|over {n:number}", _most),
+        ("{n:number} or_more", _beyond),
+        ("{n:number}", _beyond),
+        ("a|any {n:nth}", _beyond),
+    ],
+    "excess often": [
+        (f"more_than|more_often_than|over {{n:number}} {_TIMES}", _most),
+        (f"{{n:number}} {_TIMES} [or_more]", _beyond),
+        ("a|for_a|for_the {n:nth} time", _beyond),
+    ],
+    "cap": [
+        (f"[only|just] {{n:number}} [{_TIMES}|of_them|only|maximum|max|at_most]", _most),
+        (f"{_UP_TO} {{n:number}} [{_TIMES}|of_them]", _most),
+        ("once|one_time|a_single_one|only_once|at_most_once|a_single_time", lambda p: ("at most", 1)),
+    ],
+    # what is counted
+    "counted": [
+        ("{e:event}", lambda p: p["e"]),
+        ("{e:ordered}", lambda p: p["e"]),
+        ("{e:ordered} {m:mods}", with_mods),
+        ("{t:object} {d:past}", passive),
+        ("{s:number_of} {e:counted}", lambda p: p["e"]),
+        ("{s:number_of} times [that] {t:object} is|are|gets|get|was {d:past}", passive),
+        (f"{{s:number_of}} times [that] {AGENT} {{e:does}}", with_mods),
+    ],
+    "several of them": several,
+    "number_of": [("[the] [total|overall|maximum] number|count|total of", lambda p: True)],
+    "each of": [
+        ("each|every|any|the_same|a|an|one|any_one|each_single|any_single|a_single|one_and_the_same|any_given"
+         "|every_single|one_single|a_given|the_very_same {w:one field}", lambda p: frozenset({p["w"]})),
+    ],
+    "none of": [("no|no_single|not_a_single|no_one {w:one field}", lambda p: frozenset({p["w"]}))],
+    "window": [("{a:an_hour}", lambda p: p["a"])],
+    # what an agent does
+    "does so many": [
+        *_clauses("keep|stay|stick [it] [to|at|within|below_or_at]|with", "limited"),
+        (f"{_LIMIT} {{e:counted}} to|at {{c:cap}}", _several),
+        (f"{_LIMIT}|stick [it|yourself|itself|things] to|at {{c:limited many}} {{e:counted}}", _counted),
+        ("make_do|do|manage|get_by with {c:limited many} {e:counted}", _counted),
+        ("allow|permit [for] [only] {c:limited many} {e:counted}", _counted),
+        ("set a|the limit|cap|maximum of {n:number} for|on|to {e:counted}",
+         lambda p: _counted({**p, "c": _most(p)})),
+        ("set a|the limit|cap|maximum of {n:number} {e:counted}", lambda p: _counted({**p, "c": _most(p)})),
+    ],
+    "does too many": _clauses("exceed|go_over|go_beyond|go_above", "excess"),
+    "doing too many": [
+        ("{e:events} {c:excess often}", _often),
+        ("{e:doing_one} {c:excess often}", _counted),
+        ("{c:excess many} {e:counted}", _counted),
+        ("{v:verbing} {c:excess many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
+        ("{v:verbing} [to] {w:each of} {c:excess many} {t:thing}", _to_each),
+        ("making|doing|placing|performing|having|giving|allowing|granting {c:excess many} "
+         "{e:counted}", _counted),
+        ("giving|sending|granting|allowing|issuing [to] {w:each of} {c:excess many} {e:counted}", _of_each),
+    ],
+    # whole clauses
+    "demand": [
+        # an agent
+        ("{q:does so many}", _said),
+        (f"{AGENT} {_BEING} [only|always|ever] {{q:does so many}}", _said),
+        (f"{AGENT} is|are only allowed|permitted to {{q:does so many}}", _only),
+        (f"{AGENT} {MAY} only {{q:does so many}}", _only),
+        (f"{AGENT} {_BEING} , at_most , {{q:does so many}}", _said),
+        (f"{_NEVER} [ever] {{q:does too many}}", _said),
+        (f"{AGENT} {NO}|is_forbidden_to|are_forbidden_to|must_in_no_case [ever] {{q:does too many}}", _said),
+        (f"{AGENT} never {{q:does too many}}", _said),
+        (f"{NOBODY} {_BEING} [ever] {{q:does too many}}", _said),
+        (f"it is [strictly] {BANNED} to {{q:does too many}}", _said),
+        (f"{_AVOID} {{q:doing too many}}", _said),
+        (f"{AGENT} {SHOULD} {_AVOID} {{q:doing too many}}", _said),
+        (f"{{q:doing too many}} [{{m:mods}}] is|are [strictly] {BANNED}", _said),
+        (f"{{q:doing too many}} [{{m:mods}}] {NO} {HAPPEN}|be_allowed"
+         f"|be_{_MADE.replace('|', '|be_')}", _said),
+        (f"{RUNS} {_BEING} {{q:does so many}}", _in_a_run),
+        (f"{RUNS} {NO} {{q:does too many}}", _in_a_run),
+        (f"no run {_BEING} {{q:does too many}}", _in_a_run),
+        (f"{RUNS} {{e:does}} {{c:limited often}}", _run_does),
+        (f"{RUNS} {_BEING} have|see|contain|include|make|be_limited_to {{c:limited many}} {{e:counted}}",
+         lambda p: in_a_run(d) if (d := _counted(p)) else None),
+        # what is counted
+        ("{c:limited many} {e:counted}", _counted),
+        (f"[the|a] maximum|max|largest|highest [allowed|permitted] number of {{e:counted}} is|are"
+         f"|{SHOULD} [be] "
+         "{n:number}", lambda p: _several({**p, "c": _most(p)})),
+        (f"{{e:counted}} {_BEING} [be] {_LIMITED} to|at {{c:cap}}", _several),
+        (f"{{e:counted}} is|are [strictly] {_LIMITED} to|at {{c:cap}}", _several),
+        ("{e:counted} is|are allowed|permitted|ok|okay|fine|possible {c:in times}", _counted),
+        ("{e:counted} is|are only allowed|permitted "
+         "{c:in times}", lambda p: _counted({**p, "c": ("at most", p["c"][1])})),
+        (f"{{e:several of them}} {NO} [ever] {_EXCEED} "
+         f"{{n:number}}", lambda p: _several({**p, "c": _most(p)})),
+        (f"{{e:several of them}} {_BEING} {_STAY} {{c:cap}}",
+         lambda p: None if p["c"][0] != "at most" else _several(p)),
+        (f"{{e:counted}} {MAY} {HAPPEN} {{c:in times}}", _counted),
+        ("{c:limited many} {e:counted} is|are [the] [absolute|hard|allowed] maximum|limit|max|cap"
+         "|upper_limit",
+         lambda p: _counted({**p, "c": ("at most", p["c"][1])})),
+        ("{c:limited many} {e:counted} is|are allowed|permitted|ok|okay|fine|acceptable|enough|possible",
+         _counted),
+        (f"{{c:limited many}} {{e:counted}} {_BEING} {HAPPEN}|be_{_MADE.replace('|', '|be_')}", _counted),
+        (f"{{c:limited many}} {{t:object}} {_BEING} be {{d:past}}", _passive),
+        (f"{{c:limited many}} {{t:object}} {_IS} {{d:past}}", _passive),
+        (f"{AGENT} allow|allows|permit|permits|accept|accepts [only] {{c:limited many}} "
+         f"{{e:counted}}", _counted),
+        (f"there {_BEING} [only] be [only] {{c:limited many}} {{e:counted}}", _counted),
+        (f"there {NO} [ever] be {{c:excess many}} {{e:counted}}", _counted),
+        ("there is|are {c:limited many} {e:counted}", _counted),
+        ("there is|are never {c:excess many} {e:counted}", _counted),
+        ("the [hard|absolute|upper] maximum|limit|cap|max for|on|of {e:counted} is {c:cap}", _counted),
+        ("[the] maximum|max|limit [number] [of|for|on] {e:counted} , {n:number}",
+         lambda p: _counted({**p, "c": _most(p)})),
+        ("[the] maximum|max {e:counted} , {n:number}", lambda p: _counted({**p, "c": _most(p)})),
+        ("{e:counted} , {c:limited often} [only]", _counted),
+        ("{e:counted} , {c:cap}", lambda p: _counted({**p, "c": ("just", p["c"][1])})),
+        # what is done to something
+        (f"{{t:object}} {MAY} [only] be {{d:past}} {{c:limited often}}", _passive),
+        (f"{{t:object}} {_IS} [only] {{d:past}} {{c:limited often}}", _passive),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {{c:excess often}}", _passive),
+        ("{t:object} is|are never|not [ever] {d:past} {c:excess often}", _passive),
+        (f"{{c:excess many}} {{t:object}} {NO} [ever] be {{d:past}}", _passive),
+        (f"no {{c:excess many}} {{t:object}} {_BEING} [ever] be {{d:past}}", _passive),
+        (f"{{t:object}} {_BEING} be {{d:past}} a_maximum_of|up_to {{n:number}} times",
+         lambda p: _passive({**p, "c": _most(p)})),
+        # those to whom
+        (f"{{w:each of}} {_BEING} [only] {_GET} [only] {{c:limited many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} {_GETS} [only] {{c:limited many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} {NO} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} never {_GETS} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:none of}} {_BEING} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:none of}} [ever] {_GETS} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} {_BEING} [only] be {{g:given}} [only] {{c:limited many}} "
+         f"{{e:counted}}", _issued_to_each),
+        (f"{{w:each of}} {_IS} [only] {{g:given}} [only] {{c:limited many}} {{e:counted}}", _issued_to_each),
+        (f"{{w:each of}} {NO} [ever] be {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
+        (f"{{w:none of}} {_BEING} [ever] be {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
+        (f"{{w:none of}} {_IS} [ever] {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
+        (f"{{w:none of}} {_BEING} [ever] be {{e:done_alone}} {{c:excess often}}", _done_to_each),
+        (f"{{w:none of}} {_IS} [ever] {{e:done_alone}} {{c:excess often}}", _done_to_each),
+        (f"{{w:each of}} {NO} [ever] be {{e:done_alone}} {{c:excess often}}", _done_to_each),
+        (f"{{w:each of}} {MAY} be {{e:done_alone}} {{c:limited often}}", _done_to_each),
+    ],
+}  # fmt: skip
