@@ -49,6 +49,8 @@ _FINITE = (
     r"|succeeds|requires?|needs|is followed|does not|equals?|and|or)"
 )
 
+_IT = compiled(r"\b(?:it|them|that|same)\b")
+"""What is charged again after a failure is the same only where it is spoken of again."""
 _NO_ARTICLE = "(?<!the )(?<!an )(?<!a )(?<!every )(?<!each )(?<!no )"
 
 
@@ -59,8 +61,11 @@ def things_of(sentence: str, rule: PolicyKind) -> tuple[str, ...]:
         return ()
     asked = {*_asked(rule), *(tools.phrase.casefold().partition(" with ")[0] for tools in rule.tools)}
     deeds = _deeds(rule)
-    found = dict.fromkeys(_nouns(text, deeds))
-    return tuple(noun for noun in found if noun not in asked and noun not in _NO_THING)
+    said = list(_nouns(text, deeds))
+    found = [noun for noun in dict.fromkeys(said) if noun not in asked and noun not in _NO_THING]
+    if getattr(rule, "failed", False) and len({tools.names for tools in rule.tools}) == 1:
+        found = [noun for noun in found if said.count(noun) > 1 or _IT.search(text)]
+    return tuple(found)
 
 
 def _is_canonical(text: str, rule: PolicyKind) -> bool:

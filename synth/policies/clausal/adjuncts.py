@@ -15,7 +15,8 @@ def _when(kind: str) -> Callable[[Parts], Adjunct | None]:
     def made(p: Parts) -> Adjunct | None:
         fact = p.get("f")
         if fact is not None and (
-            fact.aspect in ("not", "running") or any(e.outcome == "failed" for e in fact.events)
+            fact.aspect in ("not", "running")
+            or any(e.outcome == "failed" or (e.outcome == "tried" and kind != "before") for e in fact.events)
         ):
             return None
         return Adjunct(kind, fact, p.get("g"), p.get("d", ""), p.get("s", frozenset()), p.get("t", ""))
@@ -35,11 +36,6 @@ def _over(p: Parts) -> Adjunct:
 
 def _failed(kind: str) -> Callable[[Parts], Adjunct]:
     return lambda p: Adjunct(kind, p["f"], None, p.get("d", ""))
-
-
-def _so_often_failed(p: Parts) -> Adjunct:
-    fact, number, how = p["o"]
-    return Adjunct("failed often", fact, number=number, said=how)
 
 
 def _if(p: Parts) -> Adjunct | None:
@@ -97,10 +93,6 @@ ADJUNCTS: dict[str, Rule] = {
         ("while|whilst|as_long_as {f:going}", lambda p: Adjunct("while", p["f"])),
         (f"at_the_same_time|{_TOGETHER}", lambda p: Adjunct("together")),
         ("at_a_time|at_any_one_time|at_any_time|at_once", lambda p: Adjunct("at a time")),
-        (
-            "if|when|whenever|once|after|in_case|where|every_time|each_time|following|as_soon_as {f:failure}",
-            _failed("failed"),
-        ),
         (
             "between {e:event} and {g:event}",
             lambda p: Adjunct("between", Fact((p["e"],), "noun"), Fact((p["g"],), "noun")),
@@ -168,7 +160,6 @@ ADJUNCTS: dict[str, Rule] = {
         ("in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other", _when("in a row")),
         ("before|until|unless|except_after|without {c:count} {f:what}", _so_many),
         ("unless|until|before {f:what} {c:count}", _so_many),
-        ("if|when|whenever|once|after|as_soon_as|in_case|following {o:so often}", _so_often_failed),
         ("first|beforehand|before_that|already", _when("first")),
         (LATER, _when("later")),
     ],

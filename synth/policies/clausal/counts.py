@@ -71,11 +71,26 @@ _WHATEVER = (
     r"(?:no matter(?: (?:what|which|who|whose|how|when|where|why|whether|the|of))?|regardless(?: of)?"
     r"|irrespective of|whatever|whichever|whoever|however)"
 )
-_TRIES = r"(?:failed|unsuccessful|failing) (?:tries|attempts|ones|calls|try|attempt)"
+_TRIES = r"(?:(?:failed|unsuccessful|failing) (?:tries|attempts|ones|calls|try|attempt)|failures)"
+_OR_NOT = (
+    r"(?:(?:successful|failed|unsuccessful|succeeded|successfully)(?: ones)? or (?:not|failed"
+    "|unsuccessful|successful)"
+    r"|whether (?:or not )?(?:(?:it|they|these|those) (?:fails?|failed|succeeds?|succeeded|was|were|is"
+    "|are)|successful"
+    r"|failed)(?: successful)?(?: or (?:not|fails?|succeeds?|failed|succeeded|unsuccessful|successful))?)"
+)
+_COUNTED = r"(?:counted|included|counting|counts?|inclusive|counts? in|being counted|counted in|considered)"
 _ASIDES = (
-    rf"{_TRIES}(?: are)? (?:count|counted|included|counting|count in)(?: too| as well| also| in)?"
-    rf"|(?:including|counting|with) {_TRIES}|{_TRIES} included|whether (?:it|they) (?:fails?|succeeds?)"
-    r" or (?:not|fails?|succeeds?)|successful or not|failed or not"
+    rf"(?:and )?(?:the )?{_TRIES}(?: (?:are|do|also|being|must be|should be|are also|are to be))*"
+    f" {_COUNTED}"
+    r"(?: too| as well| also| in)?"
+    rf"|(?:and )?(?:also )?(?:including|counting|with|inclusive of|and) (?:also )?(?:the |any |all"
+    f" )?{_TRIES}"
+    rf"(?: {_COUNTED})?(?: too| as well| also| in)?"
+    rf"|even (?:if|when|though|where) (?:the |all )?(?:earlier|previous|first|prior|preceding|other)"
+    r"(?: \d+)?(?: ones?| tries| try| attempts?| calls?)? (?:failed|fail|has failed|have failed|did not"
+    " succeed|fails)"
+    rf"|{_OR_NOT}"
 )
 
 
@@ -343,7 +358,8 @@ COUNTS: dict[str, Rule] = {
         ("{s:same list}", lambda p: Adjunct("of one", same=p["s"])),
         (
             "[,] [and] not_more|no_more|not_more_often|no_more_often|no_more_and_no_less|no_more_,_no_less"
-            "|not_more_and_not_less|no_more_no_less|no_less_and_no_more|no_more_than_that|not_more_than_that"
+            "|not_more_and_not_less|no_more_no_less|no_less_and_no_more|no_more_than_that"
+            "|not_more_than_that"
             "|maximum|max|at_most|at_the_most|tops|that_is_it|that_is_all|that_is_enough",
             lambda p: Adjunct("no more"),
         ),
@@ -379,7 +395,8 @@ COUNTS: dict[str, Rule] = {
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
         (f"[a|one|each|every|the_whole|per] run , {{n:number}} calls|tool_calls {_AT_MOST}",
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
-        ("{w:whoever} needs|requires|must_have|has_to_have [at_least] {n:number} {b:events} before|prior_to "
+        ("{w:whoever} needs|requires|must_have|has_to_have [at_least] {n:number} {b:events} before"
+        "|prior_to "
          "{f:fact}", _needed_before),
         ("no|not more {a:event} than {b:event}", lambda p: Demand("own", (p["a"],), (p["b"],))),
         ("{e:event} {c:quota}", _quota),

@@ -217,9 +217,10 @@ DEMANDS: dict[str, Rule] = {
             f"no [more|further|other] {{t:object}} is|are|gets|get [ever] {{d:past}} [{AGAIN}]",
             demanding("never", make=passive),
         ),
-        (f"no [more|further|other] {{e:events}} [{AGAIN}]", demanding("never")),
+        (f"no [more|further|other|new|next|additional] {{e:events}} [{AGAIN}]", demanding("never")),
         (
-            f"no [more|further|other] {{e:events}} {ALLOWED} [ever] {HAPPEN}|follow [{AGAIN}]",
+            f"no [more|further|other|new|next|additional] {{e:events}} {ALLOWED} [ever] {HAPPEN}"
+            f"|follow [{AGAIN}]",
             demanding("never"),
         ),
         (f"there {MAY}|{SHOULD}|will be no [more|further] {{e:events}} [{AGAIN}]", demanding("never")),

@@ -16,6 +16,7 @@ from synth.policies.action_forms import LIGHT, noun_of, singular
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
+    GIVEN,
     GIVEN_TO,
     GIVING,
     MARKING,
@@ -171,7 +172,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                     )
                 ),
                 noun_alone=bool(last) and not named,
-                gives=one.verb in GIVING and bool(one.nouns) and not any(
+                gives=bool(one.nouns) and (one.verb in GIVING or one.nouns[-1] in GIVEN) and not any(
                     other.verb in GIVING or own[-1] == other.verb for other in named
                 ),
                 somebody=somebody,

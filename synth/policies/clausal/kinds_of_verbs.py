@@ -12,6 +12,17 @@ GIVING = (
     "start", "pay", "take",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
+GIVEN = (
+    "replacement",
+    "substitute",
+    "refill",
+    "reimbursement",
+    "compensation",
+    "refund",
+    "voucher",
+    "discount",
+)
+"""What is given by whatever verb: `a replacement`, of `ship replacement`."""
 CHECKS = (
     "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
     "test",

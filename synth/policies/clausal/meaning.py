@@ -16,6 +16,8 @@ COUNTED = ("count", "fail", "succeed", "sum", "in a row", "variety", "least vari
 OF_COUNTS = ("no more", "aside", "successes", "overall", "of one")
 """Adjuncts that say something of a number: `, not more`, `, no matter which`, `on one claim`."""
 
+_OF_TRIES = ("count", "in a row", "never", "only", "apart", "may", "blocked")
+"""Demands on attempts, whether they fail or succeed."""
 _FAILED = ("failed", "failed often", "failed within")
 
 
@@ -194,7 +196,7 @@ class Meaning:
         if not counted or (self.has("overall") and self.same_fields()):
             return False
         if self.has("successes") or self.has("aside"):
-            if any(e.outcome for e in self.demand.events):
+            if any(e.outcome in ("failed", "successful") for e in self.demand.events):
                 return False
             if self.has("successes") and (self.has("aside") or self.demand.kind != "count"):
                 return False
@@ -214,8 +216,12 @@ class Meaning:
             return False
         if len({e.outcome for e in self.demand.events}) > 1:
             return False
+        if any(e.outcome == "tried" for e in (*self.demand.events, *self.demand.others)):
+            return self.demand.kind in _OF_TRIES and not any(e.outcome for e in self.demand.others)
         if self.demand.kind == "count":
             return not any(e.outcome for e in self.demand.others)
+        if self.demand.kind == "apart":
+            return not any(e.outcome for e in limited)
         return not any(e.outcome for e in limited) and not any(
             e.outcome == "failed" for e in (*self.demand.events, *self.demand.others)
         )

@@ -23,6 +23,7 @@ from synth.policies.clausal.following import FOLLOWING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
+from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
@@ -31,7 +32,10 @@ from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.quotas import QUOTAS
+from synth.policies.clausal.recoveries import RECOVERIES
+from synth.policies.clausal.retries import RETRIES
 from synth.policies.clausal.same_things import SAME_THINGS
+from synth.policies.clausal.setbacks import SETBACKS
 from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
@@ -125,9 +129,10 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     more = (COUNTS, QUOTAS, AT_LEAST, VARIETIES, KINDS_OF_THINGS, AMOUNTS, TOTALS, ORDER, EXCLUSION, BRIEF)
+    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = together(*tables, *more, SAME_THINGS, *orders, *own)
+    rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 

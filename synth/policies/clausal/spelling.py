@@ -102,7 +102,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^([a-z]+) (?:is|means) \1\s*[,:;\u2013\u2014-]\s*", ""),
     (r"\bre-(?=[a-z]{3,}ing\b.* (?:that|which|after|once) )", ""),
     *ELIDED,
-    (r"\s*[;\u2013\u2014]\s*", ", "),
+    (r"\s*(?:[;\u2013\u2014\u2192]|[-=]>)\s*", ", "),
     (r" ?: (?=[A-Za-z0-9])", " : "),
     (r"(?:,| :| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
      r"(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),

@@ -64,6 +64,22 @@ def _not_before(m: Meaning) -> str | None:
     return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
 
 
+def _apart(m: Meaning) -> str:
+    """`Between a failed payment and the next one` it is the failed one that counts."""
+    fails = " fails" if any(e.outcome == "failed" for e in m.demand.others) else ""
+    return f"{m.a} must never happen within {m.demand.how} after {m.e}{fails}"
+
+
+def _apart_after(kind: str) -> Way:
+    """`If a payment fails, wait an hour before the next one`."""
+
+    def way(m: Meaning) -> str | None:
+        said = f"{m.a} must never happen within {m.demand.how} after {m.b(kind)} fails"
+        return said if m.a == m.e and not any(e.outcome for e in m.demand.others) else None
+
+    return way
+
+
 def _times(kind: str, allowed: bool) -> Way:
     def way(m: Meaning) -> str | None:
         if " or " in m.a:
@@ -182,6 +198,30 @@ def _before_a_retry(m: Meaning) -> str:
     return f"If {m.b('failed')} fails, {m.b('before retry')} must never happen until {m.a}"
 
 
+def _until(kind: str, *, alone: bool = False) -> Way:
+    """None of it after a failure until a success; `alone`: of what failed itself, which is a later one."""
+
+    def way(m: Meaning) -> str | None:
+        failed = m.b("failed")
+        if alone and m.b(kind) != failed:
+            return None
+        return f"If {failed} fails, {m.a} must never happen until {m.b(kind)}"
+
+    return way
+
+
+def _while_failed(m: Meaning) -> str:
+    failed = m.b("last failed")
+    return f"If {failed} fails, {m.a} must never happen until {failed}"
+
+
+_UNTIL: Mapping[tuple[str, ...], Way] = {
+    ("failed", "until"): _until("until"),
+    ("failed", "recovered"): _until("recovered"),
+    ("failed", "not recovered"): _until("not recovered", alone=True),
+    ("before", "failed"): _until("before", alone=True),
+    ("last failed",): _while_failed,
+}
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else _needs("unless")(m),
@@ -198,12 +238,13 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("until later",): lambda m: f"{m.a} must start at least {m.d('until later')} after {m.b('until later')}",
     ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
     ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
-    ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
+    **_UNTIL,
     ("anew", "failed"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('anew')}",
     ("after", "anew"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('anew')}",
     ("failed", "time"): fails_within("failed", "time"),
     ("failed", "lasting"): fails_within("failed", "lasting"),
     ("failed within",): fails_within("failed within"),
+    ("after failure",): fails_within("after failure"),
     ("within",): never_within("within"),
     ("up to",): never_within("up to"),
     ("during",): never_within("during"),
@@ -218,6 +259,10 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("hours",): _times("hours", allowed=False),
     ("days", "hours"): _hours_of_days(allowed=False),
 }
+_BLOCKED: Mapping[tuple[str, ...], Way] = {
+    **_UNTIL,
+    **{kinds: _NEVER[kinds] for kinds in (("failed", "lasting"), ("failed", "time"), ("failed within",))},
+}
 _STOPPED_BY = ("after", "if", "failed", "failed often", "failed within", "during")
 """What may stop something; `stop before noon` is no ban before noon."""
 _ONLY: Mapping[tuple[str, ...], Way] = {
@@ -227,6 +272,8 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after",): _needs("after"),
     ("if",): _needs("if"),
     ("state",): _needs("state"),
+    ("failed", "once recovered"): _until("once recovered", alone=True),
+    ("after", "failed"): _until("after", alone=True),
     ("straight after",): directly_before,
     ("ago", "if"): recently("if"),
     ("ago", "after"): recently("after"),
@@ -287,6 +334,7 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
 _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     **ORDER_WAYS,
     "never": _NEVER,
+    "blocked": _BLOCKED,
     "only": _ONLY,
     "must": _MUST,
     "follow": _MUST,
@@ -294,7 +342,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do first": {("before",): _MUST["before",]},
     "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
     "comes": {
-        **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
+        **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",), ("failed",), ("failed often",))},
         ("straight after",): directly_before,
     },
     "is": {
@@ -342,12 +390,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         (): lambda m: f"{m.a} must happen with at most {m.demand.number} different {m.demand.how}{m.per}"
     },
     "apart": {
-        (): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}",
-        ("failed",): lambda m: (
-            f"{m.a} must never happen within {m.demand.how} after {m.b('failed')} fails"
-            if m.a == m.e
-            else None
-        ),
+        (): _apart,
+        ("failed",): _apart_after("failed"),
+        ("last failed",): _apart_after("last failed"),
         ("after",): lambda m: (
             f"{m.a} must never happen within {m.demand.how} after {m.b('after')}" if m.a == m.e else None
         ),
@@ -406,7 +451,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
 
 def _only_this(m: Meaning) -> bool:
     """`After B only A` forbids what is not A; `on Fridays, A only before noon` says nothing of other days."""
-    before = any(a.leads and not a.only and a.kind not in _BESIDE for a in m.adjuncts)
+    before = any(a.leads and not a.only and a.kind not in (*_BESIDE, "failed") for a in m.adjuncts)
     return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
 
 

@@ -37,7 +37,21 @@ FAILS = (
     "fails|failed|has_failed|have_failed|had_failed|does_not_succeed|did_not_succeed|has_not_succeeded"
     "|goes_wrong|went_wrong|errors_out|errored_out|errored|was_not_successful|is_not_successful|errors"
     "|does_not_go_through|did_not_go_through|ends_in_an_error|ended_in_an_error|returns_an_error|fail"
+    "|go_wrong"
+    "|is_unsuccessful|are_unsuccessful|was_unsuccessful|were_unsuccessful|ends_in_failure|end_in_failure"
+    "|have_gone_wrong"
+    "|has_gone_wrong|ended_in_failure|has_ended_in_failure|has_been_unsuccessful|do_not_succeed"
+    "|have_not_succeeded"
 )
+ON_FAILURE = (
+    "if|when|whenever|once|after|in_case|where|every_time|each_time|any_time|following|as_soon_as|should"
+    "|on|upon"
+    "|in_case_of|in_the_event_of|in_the_event_that|in_the_case_of|in_the_case_that|the_moment"
+    "|from_the_moment"
+    "|the_moment_that|from_the_moment_that|from_the_time|if_ever|anytime|just_after|right_after"
+    "|in_response_to"
+)
+"""What stands before something that failed."""
 SUCCEEDED = (
     "has_succeeded|has_happened|have_happened|has_passed|have_passed|has_gone_through|have_gone_through"
     "|went_through|has_been_made|have_been_made|was_made|were_made|was_successful"
@@ -47,7 +61,8 @@ SUCCEEDED = (
     "|happened|was_done|has_been_carried_out|has_been_run|have_been_run|was_run"
 )
 SUCCEEDS = (
-    "happens|takes_place|succeeds|is_made|are_made|goes_through|passes|is_done|occurs|is_successful|goes_well"
+    "happens|takes_place|succeeds|is_made|are_made|goes_through|passes|is_done|occurs|is_successful"
+    "|goes_well"
     "|succeeds_again|passes_again|has_succeeded_again|works|worked|has_worked|works_again|worked_again"
 )
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
