@@ -42,6 +42,7 @@ _NO_THING = frozenset([
     "comment", "description", "language", "country", "count", "percentage", "rate", "score", "result",
     "outcome", "way", "case", "matter", "thing", "rest", "maximum", "minimum", "attempt", "try",
     "failure", "success", "error", "check", "approval", "one", "two", "new", "single", "different",
+    "separate", "individual", "distinct", "dedicated", "unshared",
 ])  # fmt: skip
 """Words of how much and when, and what two calls share without being about one thing."""
 _FINITE = (

@@ -27,6 +27,7 @@ from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
+from synth.policies.clausal.one_for_one import ONE_FOR_ONE
 from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
@@ -129,7 +130,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     more = (COUNTS, QUOTAS, AT_LEAST, VARIETIES, KINDS_OF_THINGS, AMOUNTS, TOTALS, ORDER, EXCLUSION, BRIEF)
-    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES)
+    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, ONE_FOR_ONE)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
     rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *own)

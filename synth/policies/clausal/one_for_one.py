@@ -1,0 +1,241 @@
+"""One of its own for each: `every refund needs a separate approval`, `no more refunds than approvals so"
+" far`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.parts import Demand, Event, Fact
+from synth.policies.clausal.words import AGENT, ALLOWED, BEFORE, HAPPEN, HAS_BEEN, MAY, NO, SHOULD
+
+_APART = "separate|individual|distinct|dedicated|own|unshared"
+_OF_ITS_OWN = "of_its_own|of_their_own|each|apiece|for_itself|just_for_it|for_it_alone"
+_SEPARATELY = "separately|individually|each_time|every_time|one_by_one|anew_each_time"
+_EACH = "each|every|each_single|every_single|each_individual|each_and_every|any_single"
+_THIS = "just_this|this_very|exactly_this|that_very|just_that|exactly_that|this_particular|precisely_this"
+_NEEDS = (
+    "requires|require|needs|need|takes|must_have|has_to_have|have_to_have|should_have|calls_for|demands"
+    "|must_get"
+    "|needs_to_have|presupposes"
+)
+_SPENDS = "uses_up|consumes|spends|use_up|consume|spend|must_use_up|exhausts"
+_COVERS = (
+    "covers|allows|is_good_for|is_enough_for|is_valid_for|permits|entitles_to|authorises|authorizes"
+    "|justifies"
+    "|pays_for|counts_for|suffices_for|may_be_used_for|can_be_used_for|may_cover|can_cover|is_for"
+    "|licenses|buys"
+)
+_OFTEN = "more_often|more_times|more_frequently|oftener"
+_EXCEED = (
+    "exceed|be_more_than|be_over|be_above|be_higher_than|outnumber|be_greater_than|go_above|surpass"
+    "|be_larger_than"
+)
+_NO_TIME = "at_no_time|at_no_point|under_no_circumstances|in_no_case|never|at_no_moment"
+_GOT = (
+    "obtained|given|granted|received|got|secured|made|done|issued|completed|there|available|on_record|on_file"
+)
+_ALONE = (
+    "never_reused|not_reused|never_shared|not_shared|not_to_be_reused|never_to_be_reused|no_reuse"
+    "|never_used_twice"
+    "|no_sharing|must_not_be_reused|must_not_be_shared|not_reusable|no_two_may_share_one|no_two_share_one"
+    "|none_may_be_reused|never_two_for_one|none_is_used_twice"
+)
+
+
+def own(p: Parts) -> Demand | None:
+    """For each of the ones there is another one by itself, which came before it."""
+    then, first = (_one(p[slot]) for slot in ("a", "b"))
+    if then is None or first is None or then.action == first.action:
+        return None
+    return Demand("own", (then,), (replace(first, same=first.same - {"it"}),))
+
+
+def _one(said: object) -> Event | None:
+    """The only action that is spoken of; none of those that failed."""
+    if isinstance(said, Fact):
+        events: tuple[Event, ...] = said.events if said.aspect not in ("not", "running", "fails") else ()
+    elif isinstance(said, Event):
+        events = (said,)
+    else:
+        events = said[0] if isinstance(said, tuple) else ()
+    if len(events) != 1 or events[0].outcome in ("failed", "tried"):
+        return None
+    return replace(events[0], single=False, itself=False)
+
+
+def _got(p: Parts) -> Demand | None:
+    """`Obtain a separate approval before each refund`."""
+    return own(p) if p["b"].action in p["g"] else None
+
+
+def _more_done(p: Parts) -> Demand | None:
+    """`Never issue more refunds than approvals`."""
+    verbs = p["g"] if "g" in p else {p["v"].action}
+    return own(p) if p["a"].action in verbs and not p["a"].role else None
+
+
+def _done(p: Parts) -> Demand | None:
+    """`Approval has to be obtained separately for each refund`."""
+    thing, done = p["t"], p["d"]
+    return own({**p, "b": done}) if thing.action == done.action and thing.role == done.role else None
+
+
+def _more_often(p: Parts) -> Demand | None:
+    thing, done = p["t"], p["d"]
+    return own({**p, "a": done}) if thing.action == done.action and thing.role == done.role else None
+
+
+def _of_its_own(what: str) -> Rule:
+    """`A separate approval`, `an approval of its own`."""
+    return [
+        (f"[a|an|one|exactly_one|its|their|just_one] {_APART} {{e:{what}}}", lambda p: p["e"]),
+        (f"its|their own {{e:{what}}}", lambda p: p["e"]),
+        (f"[a|an|one|exactly_one|just_one|only_one|1] {{e:{what}}} {_OF_ITS_OWN}", lambda p: p["e"]),
+    ]
+
+
+ONE_FOR_ONE: dict[str, Rule] = {
+    "one of its own": _of_its_own("noun"),
+    "one check of its own": _of_its_own("check"),
+    "its one": [
+        ("{e:one of its own}", lambda p: p["e"]),
+        ("one|1|a_single|exactly_one|just_one {e:noun}", lambda p: p["e"]),
+    ],
+    "so far": [
+        ("{e:noun}", lambda p: p["e"]),
+        (
+            f"{{e:noun}} [that|which] [{HAS_BEEN}|were|was] {_GOT} [so_far|before|beforehand|until_then"
+            f"|by_then]",
+            lambda p: p["e"],
+        ),
+        ("{e:noun} so_far|before|beforehand|until_then|by_then|at_any_time|at_that_point", lambda p: p["e"]),
+        ("{f:fact}", lambda p: p["f"]),
+        (f"{AGENT} [has|have|had] got|obtained|received {{e:noun}}", lambda p: p["e"]),
+        ("there are|were|have_been {e:noun} [so_far]", lambda p: p["e"]),
+    ],
+    "own tail": [
+        (f"[,] [and] [is|are] [{_GOT}] {BEFORE}|in_advance|up_front|upfront", lambda p: True),
+        ("[,] [and] [always] before [that|this] {e:event}", lambda p: True),
+        ("[,] [and] [always] before it|they is|are {e:past}", lambda p: True),
+        (f"[,] [and|which] [is|are] {_ALONE}", lambda p: True),
+        (
+            "[,] [and] no {e:event} [goes_out|happens|is_made|may_happen|may_go_ahead] without one|it",
+            lambda p: True,
+        ),
+        ("[,] so|hence|therefore {d:own_said}", lambda p: True),
+    ],
+    "own said": [
+        # needs one of its own
+        (f"{{a:events}} [always] {_NEEDS} {{b:one of its own}}", own),
+        (f"{{a:events}} [always] {_SPENDS} {{b:its one}}", own),
+        ("no {a:event} without {b:one of its own}", own),
+        ("never|do_not {a:act} without {b:one of its own}", own),
+        (f"{AGENT} {NO} {{a:act}} without {{b:one of its own}}", own),
+        (f"no {{a:event}} {ALLOWED} {HAPPEN}|go_out|go|be_issued|be_sent without {{b:one of its own}}", own),
+        (f"{{a:events}} {MAY}|{SHOULD} only {HAPPEN} with {{b:one of its own}}", own),
+        (f"{{t:object}} {MAY}|{SHOULD} only be {{d:past}} with {{b:one of its own}}", _more_often),
+        (f"no {{t:object}} {MAY}|{SHOULD} be {{d:past}} without {{b:one of its own}}", _more_often),
+        (
+            f"for {_EACH} {{a:event}} [,] [there] [{SHOULD}] [be] {{b:one of its own}} [is|are] [required"
+            f"|needed|necessary|mandatory]",
+            own,
+        ),
+        (f"for {_EACH} {{a:event}} [,] {{b:event}} {SHOULD} be obtained {_SEPARATELY}", own),
+        ("{a:events} , {b:its one} each|per_case|apiece", own),
+        (f"{{a:events}} , {{b:one of its own}} [{_EACH}]", own),
+        (f"{{b:one of its own}} before {_EACH} {{a:event}}", own),
+        (f"{{b:one check of its own}} for {_EACH} {{a:event}}", own),
+        (
+            f"{{b:one of its own}} is|are [always] required|needed|mandatory|necessary before {_EACH}"
+            f" {{a:event}}",
+            own,
+        ),
+        (
+            f"{{b:one check of its own}} is|are [always] required|needed|mandatory|necessary for {_EACH}"
+            f" {{a:event}}",
+            own,
+        ),
+        # to get one for each
+        (f"[always] {{g:verbs}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
+        (f"[always] {{g:verbs}} {{b:one check of its own}} for {_EACH} {{a:event}}", _got),
+        (f"{AGENT} {SHOULD} [always] {{g:verbs}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
+        (f"{AGENT} {SHOULD} [always] {{g:verbs}} {{b:one check of its own}} for {_EACH} {{a:event}}", _got),
+        (f"{{t:object}} {SHOULD} [always] be {{d:past}} {_SEPARATELY} for|before {_EACH} {{a:event}}", _done),
+        (f"for|before {_EACH} {{a:event}} [,] {{t:object}} {SHOULD} be {{d:past}} {_SEPARATELY}", _done),
+        (
+            f"{{b:events}} {SHOULD} be obtained|got|given|granted|asked_for {_SEPARATELY} for|before"
+            f" {_EACH} {{a:event}}",
+            own,
+        ),
+        # no more than there are
+        (f"{{a:events}} {NO} [ever] {HAPPEN} {_OFTEN} than {{b:so far}}", own),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {_OFTEN} than {{b:so far}}", _more_often),
+        (f"never|do_not {{a:act}} {_OFTEN} than {{b:so far}}", own),
+        (f"{AGENT} {NO} {{a:act}} {_OFTEN} than {{b:so far}}", own),
+        ("never|do_not {v:verb} more {a:object} than {b:so far}", _more_done),
+        (f"{AGENT} {NO} [ever] {{v:verb}} more {{a:object}} than {{b:so far}}", _more_done),
+        (f"{_NO_TIME} {ALLOWED} {AGENT} have {{g:given}} more {{a:object}} than {{b:so far}}", _more_done),
+        (f"{AGENT} {NO} [ever] have {{g:given}} more {{a:object}} than {{b:so far}}", _more_done),
+        (f"there {NO} [ever] be more {{a:event}} than {{b:so far}}", own),
+        (f"{_NO_TIME} {ALLOWED} there be more {{a:event}} than {{b:so far}}", own),
+        ("no|not|never more {a:event} than {b:so far}", own),
+        (f"the number of {{a:event}} {NO} [ever] {_EXCEED} the number of {{b:so far}}", own),
+        (f"the number of {{a:event}} {NO} [ever] {_EXCEED} that of {{b:so far}}", own),
+        (f"{{a:events}} {NO} [ever] {_EXCEED} the number of {{b:so far}}", own),
+        (f"{{a:events}} {NO} [ever] outnumber {{b:so far}}", own),
+        (
+            f"{{a:events}} is|are|{SHOULD} [be] limited|capped|restricted to|at|by the number of"
+            f" {{b:so far}}",
+            own,
+        ),
+        ("limit|cap|restrict {a:events} to|at|by the number of {b:so far}", own),
+        ("at_most|no_more_than as_many {a:event} as {b:so far}", own),
+        # each is used up
+        (
+            f"each|every|one|an|a|a_single {{b:check}} {_COVERS} [only|exactly|just|at_most] one|1|a_single"
+            f" {{a:event}} [only]",
+            own,
+        ),
+        ("{a:event} uses_up|consumes {b:its one}", own),
+        (f"no 2 {{a:event}} {ALLOWED} share|use|rely_on [the_same|one|an|a|the] {{b:check}}", own),
+        (
+            f"{{b:noun}} {NO} be reused|shared , {_EACH} {{a:event}} {_NEEDS} its_own|one_of_its_own"
+            f"|its_own_one|a_separate_one|a_new_one",
+            own,
+        ),
+        (f"{{a:events}} {NO} share|reuse {{b:check}}", own),
+        (
+            "never|do_not {a:act} unless there is {b:event} that|which no earlier|previous|other"
+            "|prior {c:event} "
+            "has used|used_up|consumed|relied_on|spent [up]",
+            lambda p: own(p) if p["c"].action == p["a"].action else None,
+        ),
+        (
+            f"no {{t:object}} is|are|{ALLOWED} [be] {{d:past}} before|unless|without|until {{b:noun}}"
+            f" for|of {_THIS} "
+            f"{{c:event}} {HAS_BEEN} {_GOT}",
+            lambda p: _more_often(p) if p["c"].action == p["d"].action else None,
+        ),
+        (
+            f"no {{a:event}} {ALLOWED} {HAPPEN}|go|go_out|go_ahead without {{b:event}} , and no 2"
+            f" [of_them] {ALLOWED} share one|it",
+            own,
+        ),
+        (
+            f"no {{a:event}} {ALLOWED} {HAPPEN}|go|go_out|go_ahead without {{b:event}} and no 2"
+            f" [of_them] {ALLOWED} share one|it",
+            own,
+        ),
+    ],
+    "own tails": [("{t:own tail}", lambda p: True), ("{t:own tail} {s:own tail}", lambda p: True)],
+    "own_said": [("{d:own said}", lambda p: p["d"])],
+    "verbs": [("{v:verb}", lambda p: frozenset({p["v"].action}))],
+    "inside": [
+        ("{d:own said} [{t:own tails}]", lambda p: (p["d"], ())),
+        (
+            "make_sure|make_sure_that|ensure|ensure_that|see_to_it_that {d:own said} [{t:own tails}]",
+            lambda p: (p["d"], ()),
+        ),
+    ],
+}
