@@ -25,9 +25,7 @@ _PAUSE = (
     "|waiting_period|waiting_time|backoff|wait_time|waiting_period|cooling_period|back-off|pause_time"
 )
 _NO_SOONER = "no_sooner|not_sooner|no_earlier|not_earlier|never_sooner|never_earlier|no_less|not_less"
-_NEXT = (
-    "the_next|next|another|a_new|a_further|a_second|any_further|a_following|the_following|any_new|any_other"
-)
+_NEXT = "the_next|next|another|a_new|a_further|any_further|a_following|the_following|any_new|any_other"
 _GOES_ON = f"{HAPPEN}|be_sent|follow|be_placed|come|take_place|be_issued|be_retried"
 
 
@@ -166,7 +164,7 @@ RETRIES: dict[str, Rule] = {
         ),
     ],
     "demand": [
-        (f"{{r:again}} {NO} [ever] {_GOES_ON}", lambda p: Demand("never", (p["r"],))),
+        (f"{{r:again}} {NO} [ever] {_GOES_ON}", lambda p: Demand("never", (p["r"],), how="again")),
         (
             f"{AGENT} {NO} try|attempt|make|start|do [{_NEXT}] [one|call|attempt] [again]",
             lambda p: Demand("never", (Event(AGAIN),)),
@@ -183,7 +181,7 @@ RETRIES: dict[str, Rule] = {
             "never|do_not try|attempt|call|run|use {e:events}",
             lambda p: Demand("never", p["e"][0], joint=p["e"][1]) if p["e"][1] != "and" else None,
         ),
-        (f"{{e:events}} again {NO} {_GOES_ON}", lambda p: Demand("never", p["e"][0])),
+        (f"{{e:events}} again {NO} {_GOES_ON}", lambda p: Demand("never", p["e"][0], how="again")),
         (f"[{AGENT}] [{SHOULD}] let [{_LEAST}] {{d:time}} [{_MORE}] pass|go_by|elapse {{g:apart}}", apart_by),
         (
             f"[{AGENT}] [{SHOULD}] wait|pause|leave|allow|keep [for] [{_LEAST}] {{d:time}} [{_MORE}]"
