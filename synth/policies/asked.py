@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from synth.policies.action_forms import singular
 from synth.policies.asked_texts import text_at
 from synth.policies.nouns import Meant, Somewhere
 from synth.policies.where import Comparison, Path, Where, compared
@@ -325,9 +326,20 @@ def fields_at(text: str, at: int) -> Iterator[tuple[Path, int]]:
             yield field_named(text[at:end].removesuffix(" given")), end
 
 
+_COUNTED = re.compile(
+    r".*(?:days|hours|minutes|seconds|weeks|months|years|units|nights|miles|points|items|details)"
+)
+
+
+def _one_of_many(said: str) -> str:
+    """`Policy numbers` as `policy number`: a name of several words that is spoken of in the plural."""
+    *first, last = said.split(" ")
+    return said if not first or _COUNTED.fullmatch(last) else " ".join([*first, singular(last)])
+
+
 def field_named(words: str) -> Path:
     """The argument of a name in words: exactly that of `args.`, or of what lies inside of another."""
-    name = words.strip().removeprefix("args.").replace(" ", "_")
+    name = _one_of_many(words.strip().removeprefix("args.")).replace(" ", "_")
     exact = "." in name or words.strip().startswith("args.")
     return tuple(name.split(".")) if exact else (Meant(name),)
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 
-from synth.policies.clausal.givens import given
+from synth.policies.action_forms import singular
+from synth.policies.clausal.bounds import is_identifier
+from synth.policies.clausal.depending import AsLatest, NeededFirst
+from synth.policies.clausal.givens import depending, given
 from synth.policies.clausal.subjects import ANY_CALL, Given
 from synth.policies.composed import quoted
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.marks import places_of
 from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.nouns import MONEY, Meant
 from synth.policies.patterns import compiled
-from synth.policies.where import Where
+from synth.policies.verbs import past_of
+from synth.policies.where import Comparison, Op, Path, Where
 
 MAX_SHOWN = 2
 _SOME_ARGUMENT = compiled(r"\bwith (?:an|any|some|no) argument (?=[\"\u201c])")
@@ -27,24 +35,115 @@ def granted(sentence: str, names: Names) -> PolicyKind | None:
     if _SOME_ARGUMENT.search(body):
         return None
     phrases = tuple(names.actions)
-    found = given(body, phrases)
+    found = given(_by_phrases(body, names), phrases)
+    found = tuple(one for one in found if not _of_an_action(one, body, names))
     if any(one.other for statement in found for one in statement.broken):
         found = tuple(one for one in found if any(c.other for c in one.broken))
-    rules = list(dict.fromkeys(_rule_of(one, names, phrases) for one in found))
+    rules = list(dict.fromkeys(_rule_of(one, names, phrases, body) for one in found))
     if len(rules) > 1:
         ways = " or ".join(quoted(_said(rule)) for rule in rules[:MAX_SHOWN])
         raise TwoReadings(f"cannot read this sentence in one way; write {ways}")
     return rules[0] if rules else None
 
 
-def _rule_of(one: Given, names: Names, phrases: tuple[str, ...]) -> Count:
+def _of_an_action(one: Given, body: str, names: Names) -> bool:
+    """Is it said of what an action does: `if the status is approved`, `must carry a review`?"""
+    conditions = [*one.broken, *(asked for calls in one.calls for asked in calls.asked)]
+    done = "|".join({past_of(phrase.split()[0].casefold()) for phrase in names.actions if phrase.strip()})
+    for asked in conditions:
+        name = str(asked.path[-1])
+        if (
+            asked.op in ("missing", "given")
+            and not is_identifier(asked.path)
+            and places_of(name.split("_")[-1], names)
+        ):
+            return True
+        if asked.op in ("in", "not in") and name in ("status", "state") and '"' not in body:
+            return True
+        told = [v for v in asked.values if isinstance(v, str) and compiled(done).fullmatch(v)]
+        if asked.op in ("in", "not in") and any(f'"{v}"' not in body for v in told):
+            return True
+    return False
+
+
+def said_of_some(sentence: str, names: Names) -> tuple[str, ...]:
+    """The sentences of the language for one that says what such calls need, or what they must equal."""
+    body = " ".join(sentence.split()).removesuffix(".").strip()
+    phrases = tuple(names.actions)
+    found = depending(_by_phrases(body, names), phrases)
+    said = dict.fromkeys(_in_words(one, phrases, body) for one in found)
+    return () if body.casefold() in map(str.casefold, said) else tuple(said)
+
+
+def _in_words(one: NeededFirst | AsLatest, phrases: tuple[str, ...], body: str) -> str:
+    if isinstance(one, NeededFirst):
+        [calls] = one.calls
+        phrase = phrases[calls.action]
+        where = Where(tuple(dict.fromkeys(_plainly(asked, phrase, body) for asked in calls.asked)))
+        unit = " ".join(asked.unit for asked in where.every if asked.unit)
+        return f"{phrases[one.first]} must happen before {phrase} {where.words} {unit}".rstrip()
+    same = f" with the same {one.same}" if one.same else ""
+    own = _name(one.path, phrases[one.what], body)
+    other = _name(one.beside, phrases[one.other], body)
+    that = "that" if own == other else f"the {other}"
+    return f"The {own} of {phrases[one.what]} must equal {that} of {phrases[one.other]}{same}"
+
+
+def _prefix(one: Comparison) -> Comparison:
+    """`The policy number prefix must be "HH-"`: the policy number must start so."""
+    name = str(one.path[-1])
+    if one.op not in ("in", "not in") or not name.endswith("_prefix") or is_identifier(one.path):
+        return one
+    op: Op = "starts" if one.op == "in" else "not starts"
+    return Comparison((Meant(name.removesuffix("_prefix")),), op, "text", one.values)
+
+
+def _plainly(asked: Comparison, phrase: str, body: str) -> Comparison:
+    """`The inspection fee` of what books inspections is the fee."""
+    return replace(asked, path=_named_plainly(asked.path, phrase, body))
+
+
+def _named_plainly(path: Path, phrase: str, body: str) -> Path:
+    if len(path) == 1 and isinstance(path[0], Meant) and singular(path[0]) in MONEY:
+        return (Meant(singular(path[0])),)
+    noun = singular(phrase.split()[-1].casefold())
+    name = str(path[-1]).removeprefix(f"{noun}_")
+    if name == path[-1] and name in _TELLING_WHICH and compiled(rf"\b{noun}s? {name}s?\b").search(body):
+        return (Meant(f"{noun}_{name}"),)
+    if len(path) > 1 or not isinstance(path[0], Meant) or is_identifier(path) or name in _TELLING_WHICH:
+        return path
+    return path if name == path[-1] else (Meant(name),)
+
+
+def _name(path: Path, phrase: str, body: str) -> str:
+    return ".".join(_named_plainly(path, phrase, body))
+
+
+_TELLING_WHICH = ("id", "number", "no", "name", "code", "type", "key", "ref", "kind")
+"""What is said of a thing beside, and tells nothing alone."""
+
+
+def _by_phrases(body: str, names: Names) -> str:
+    """The sentence with the phrase of an action in place of its tool's name."""
+    tools = Counter(tool for one in names.actions.values() for tool in one.names)
+    for phrase, one in names.actions.items():
+        if len(one.names) == 1 and "_" in one.names[0] and tools[one.names[0]] == 1 and one.where is None:
+            body = compiled(rf"(?<![\w\"]){re.escape(one.names[0])}(?![\w\"])").sub(
+                phrase.replace("\\", ""), body
+            )
+    return body
+
+
+def _rule_of(one: Given, names: Names, phrases: tuple[str, ...], body: str) -> Count:
     what = []
     for calls in one.calls:
         known = (
             Tools("any tool", ("*",)) if calls.action == ANY_CALL else names.actions[phrases[calls.action]]
         )
         for comparison in one.broken:
-            where = Where(tuple(dict.fromkeys((*known.asked, *calls.asked, comparison))))
+            comparison = _prefix(comparison)
+            own = (_plainly(asked, known.phrase, body) for asked in (*calls.asked, comparison))
+            where = Where(tuple(dict.fromkeys((*known.asked, *own))))
             what.append(replace(known, phrase=f"{known.phrase} {where.words}", where=where))
     return Count(tuple(what), most=0)
 

@@ -208,7 +208,9 @@ def _not_two_nouns(sentence: str, rule: PolicyKind) -> None:
             field, value = str(one.path[-1]).replace("_", " "), str(one.values[0])
             lead = "(?:the|of)" if value.endswith("s") and not value.endswith("ss") else "the"
             noun = rf"{lead} {re.escape(field)} {re.escape(value)}"
-            if found := compiled(rf"\b(?<!with )(?P<said>{noun})(?![\w\"-])").search(sentence):
+            if found := compiled(
+                rf"\b(?<!with )(?<!using )(?<!has )(?<!have )(?<!giving )(?P<said>{noun})(?![\w\"-])"
+            ).search(sentence):
                 raise BadInput(
                     f"cannot read {found['said']!r}, which may be one thing of two words; where calls have "
                     f"{value!r} as their {field}, write 'with {field} \"{value}\"'"

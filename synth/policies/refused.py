@@ -20,7 +20,7 @@ from synth.policies.courtesies import without_courtesies
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
-from synth.policies.granted import granted
+from synth.policies.granted import granted, said_of_some
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.in_place import Again, InPlace, with_arguments
 from synth.policies.inflected import inflected
@@ -107,6 +107,8 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     except BadInput:
         asked = granted(sentence, names)
         if asked is None:
+            asked = _of_some_calls(sentence, names, again)
+        if asked is None:
             asked = with_arguments(sentence, names, lambda said, known: _read(said, known, forms), again)
         if asked is None:
             raise
@@ -122,6 +124,16 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     not_misread(sentence, rule)
     not_an_action(rule, names)
     return of_one_thing(sentence, rule)
+
+
+def _of_some_calls(sentence: str, names: Names, again: Again) -> PolicyKind | None:
+    """The rule of a sentence about calls with certain arguments; TwoReadings where it says two things."""
+    said = said_of_some(sentence, names)
+    rules = {again(one): one for one in said}
+    if len(rules) > 1:
+        ways = " or ".join(map(quoted, list(rules.values())[:2]))
+        raise TwoReadings(f"cannot read this sentence in one way; write {ways}")
+    return next(iter(rules), None)
 
 
 _MANY = 50

@@ -54,7 +54,7 @@ _PRETERITES = {
 }  # fmt: skip
 """What somebody did, where it is not what is done."""
 _NOUNS = {
-    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",),
+    "close": ("closures?",), "refuse": ("refusals?",), "pay": ("payments?",),
     "notify": ("notification", "notes?"), "extend": ("extensions?",), "suspend": ("suspensions?",),
     "revoke": ("revocations?",), "submit": ("submissions?",), "admit": ("admissions?",),
     "convert": ("conversions?",), "revise": ("revisions?",), "exclude": ("exclusions?",),

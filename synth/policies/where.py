@@ -209,6 +209,10 @@ class Where:
 
     every: tuple[Comparison, ...]
 
+    def __post_init__(self) -> None:
+        """In one order, whichever was said first."""
+        object.__setattr__(self, "every", tuple(sorted(self.every, key=lambda one: one.path)))
+
     def holds(self, of: Of) -> bool | None:
         answers = [one.met(of) for one in self.every]
         return False if False in answers else (None if None in answers else True)

@@ -20,6 +20,8 @@ is read, where two say different things it has two meanings.
   runs begin and end, what alone may still be called.
 - `order`, `exclusion`, `shared_verbs`: order, and what excludes what, as they are typed in passing.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.
+- `argument_words`, `conditions`, `depending`: that in every frame, part by part; what such
+  calls need first, what must be as it was.
 - `meaning`, `ways`, `ways_of_order`, `ways_of_following`: what these are about, and how the language says
   it.
 """

@@ -259,7 +259,6 @@ BANS: dict[str, Rule] = {
         # only
         ("[you|the_agent] [may|must|can|should] {e:deed} only {c:with what}", _only),
         ("only {e:deed} {c:with what}", _only),
-        ("{e:deed} {c:with what} [,] only|and_nothing_else|nothing_else", _only),
         ("{e:noun} [is|are] [allowed|permitted|possible|made] only {c:with what}", _only),
         (
             f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] only [be] {{d:done}} "
@@ -270,12 +269,17 @@ BANS: dict[str, Rule] = {
             f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} only {{c:with what}}",
             _only_done,
         ),
+        (f"{{t:thing}} {SHOULD} [always|only] be {{d:done}} {{c:with what}}", _only_done),
+        (f"{{w:whos}} {_GO} [only] {{c:with what}}", _only_calls),
+        ("{w:whos} only {c:with what}", _only_calls),
+    ],
+    "only last": [
+        ("{e:deed} {c:with what} [,] only|and_nothing_else|nothing_else", _only),
         (
-            f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} {{c:with what}} only",
+            f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE}|{SHOULD} [be|always] [be] {{d:done}} "
+            "{c:with what} only",
             _only_done,
         ),
-        (f"{{t:thing}} {SHOULD} [always|only] be {{d:done}} {{c:with what}} [only]", _only_done),
-        (f"{{w:whos}} {_GO} [only] {{c:with what}} [only|and_nothing_else]", _only_calls),
-        ("{w:whos} only {c:with what}", _only_calls),
+        (f"{{w:whos}} {_GO} [only] {{c:with what}} only|and_nothing_else", _only_calls),
     ],
 }

@@ -31,6 +31,8 @@ _TOKEN = re.compile(r" *(?P<v>(?:[^\s,;:\"()=<>\u201c\u201d]|:(?=\S))+)")
 _OR = compiled(r"(?: ?, (?:or |nor )?| or | nor )(?:the )?")
 _AND = compiled(r"(?: ?, and | and )")
 _LOOSE = re.compile(r"[a-z]+(?:_[a-z]+)*")
+Value = tuple[float | str, str, int, str, bool]
+"""(value, as said, its end, its unit, is it quoted)."""
 _SMALL = (
     "at|least|most|more|less|than|an?|the|each|every|any|all|up|exactly|only|over|above|under|below|no"
     "|not|its"
@@ -50,7 +52,7 @@ _SMALL = (
 """Words that are neither an argument nor a value."""
 _NO_VALUE = compiled(
     rf"(?:{_SMALL}|started|finished|equal|multiple|else|otherwise|filled|given|stated|set|provided|specified"
-    r"|mandatory|required|missing|empty|blank|present|absent|omitted|included|identical|alike|times?|ways?"
+    r"|mandatory|required|compulsory|obligatory|needed|necessary|essential|optional|missing|empty|blank|present|absent|omitted|included|identical|alike|times?|ways?"
     r"|valid|invalid|correct|right|wrong|unique|new|old|known|unknown|plausible|fair|exact|accurate|clean"
     r"|clear|polite|friendly|formal|brief|short|long|safe|sane|sound|even|odd|whole|positive|negative"
     r"|numeric|numerical|real|ready|ok|okay|full|zero|small|large|big|tiny|huge|cheap|free|first|last"
@@ -68,11 +70,11 @@ OVER = (
 )
 UNDER = "under|below|less_than|fewer_than|lower_than|smaller_than|shorter_than|<"
 LEAST = (
-    "at_least|no_less_than|not_less_than|no_fewer_than|not_under|not_below|no_lower_than|not_lower_than"
+    "at_least|at_or_above|no_less_than|not_less_than|no_fewer_than|not_under|not_below|no_lower_than|not_lower_than"
     "|a_minimum_of|minimum|min|min.|no_shorter_than|>=|no_smaller_than|not_fewer_than|not_shorter_than"
 )
 MOST = (
-    "at_most|no_more_than|not_more_than|not_over|not_above|no_greater_than|no_higher_than|not_higher_than"
+    "at_most|at_or_below|at_or_under|no_more_than|not_more_than|not_over|not_above|no_greater_than|no_higher_than|not_higher_than"
     "|a_maximum_of|maximum|max|max.|maximally|up_to|at_the_most|no_larger_than|not_larger_than|not_exceeding"
     "|no_longer_than|not_longer_than|<=|not_greater_than|no_bigger_than"
 )
@@ -139,14 +141,21 @@ def values(grammar: Grammar, at: int) -> Iterator[Found]:
         while found:
             joined = join.match(text, found[-1][2]) or (by_and and _OR.match(text, found[-1][2])) or None
             more = _value(text, joined.end()) if joined else None
-            if more is None:
+            if more is None or (found[0][4] and not more[4]) or _is_another_thing(found[0], more):
                 break
             found.append(more)
         if found and not (by_and and len(found) == 1):
             yield _listed(found, by_and), found[-1][2]
         for count in range(1, len(found) if not by_and else 1):
-            if compiled(r" ?, ").fullmatch(text[found[count - 1][2] : _start(text, found[count - 1][2])]):
-                yield _listed(found[:count], by_and), found[count - 1][2]
+            end = found[count - 1][2]
+            if compiled(r" ?, (?:the )?").fullmatch(text[end : _start(text, end)]):
+                yield _listed(found[:count], by_and), end
+
+
+def _is_another_thing(first: Value, more: Value) -> bool:
+    """`With value 50 or bookings` lists no two values."""
+    word = not more[4] and isinstance(more[0], str) and _LOOSE.fullmatch(more[1])
+    return not isinstance(first[0], str | bool) and bool(word)
 
 
 def _start(text: str, at: int) -> int:
@@ -155,7 +164,7 @@ def _start(text: str, at: int) -> int:
     return m.end() if m else at
 
 
-def _listed(found: list[tuple[float | str, str, int, str, bool]], by_and: bool) -> Values:
+def _listed(found: list[Value], by_and: bool) -> Values:
     lone = len(found) == 1 or all(_says_done(one[1]) for one in found)
     return Values(
         tuple(one[0] for one in found), tuple(one[1] for one in found),
@@ -167,8 +176,7 @@ def _listed(found: list[tuple[float | str, str, int, str, bool]], by_and: bool) 
     )  # fmt: skip
 
 
-def _value(text: str, at: int) -> tuple[float | str, str, int, str, bool] | None:
-    """(value, as said, its end, its unit, is it quoted)."""
+def _value(text: str, at: int) -> Value | None:
     if m := _QUOTED.match(text, at):
         said = m[1] or m[2]
         return said, said, m.end(), "", True
@@ -189,7 +197,7 @@ def _value(text: str, at: int) -> tuple[float | str, str, int, str, bool] | None
 
 def field(grammar: Grammar, at: int) -> Iterator[Found]:
     """An argument by its name."""
-    begin = compiled(r" *(?:(?:the|its|their|an?|any|every) )?").match(grammar.text, at)
+    begin = compiled(r" *(?:(?:the|its|their|an?|any|every|each|all|all the) )?").match(grammar.text, at)
     start = begin.end() if begin else at
     yield from _fields(grammar, start)
 
@@ -234,7 +242,7 @@ def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
     if m is None:
         return
     for end in (*(at + space.start() for space in re.finditer("(?<=\\S) ", m[0])), m.end()):
-        said = grammar.text[at:end].strip().casefold()
+        said = _SO_CALLED.sub("", grammar.text[at:end].strip().casefold())
         path = field_named(said)
         one = singular(path[-1])
         if compiled(r"[a-z]+(?:_[a-z0-9]+)+").fullmatch(said):
@@ -242,12 +250,18 @@ def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
         yield ((Meant(one),) if len(path) == 1 and one in MONEY else path), end
 
 
+_SO_CALLED = re.compile(r"(?<=\w) (?:fields?|arguments?|parameters?)$")
 _NO_ARGUMENT = (
-    "agents?|steps|multiples|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
+    "allowed|permitted|forbidden|prohibited|banned|disallowed|valid|accepted|acceptable|admissible|used|passed"
+    "|given|chosen|stated|provided|specified|supplied|maximum|maximal|minimum|minimal|highest|lowest|largest"
+    "|smallest|possible|exceeding|starting|beginning|ending|containing|left|that|which|who"
+    "|agents?|steps|multiples|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
     "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|covers?|spans?|first|last|beforehand|afterwards?|already|now|anybody|nobody"
 )
 _ONE = rf"(?!(?:{_SMALL}|{_NO_ARGUMENT})(?![\w'-]))[a-z]\w*"
-_FIELD = re.compile(rf" *(?:args\.)?{_ONE}(?:\.\w+)*(?: {_ONE}){{0,2}}(?![\w'-])")
+_MORE = rf"(?:number|count|{_ONE})"
+"""What stands behind the first word of a name: `policy number`."""
+_FIELD = re.compile(rf" *(?:args\.)?{_ONE}(?:\.\w+)*(?: {_MORE}){{0,2}}(?![\w'-])")
 
 
 def is_identifier(path: Path) -> bool:
@@ -274,7 +288,8 @@ def _is_another(name: str, word: str) -> bool:
 
 def takes_words(path: Path) -> bool:
     """Is it an argument whose values are single words?"""
-    return is_identifier(path) or path[-1] in KINDS or path[-1] in _NAMING
+    last = path[-1].split("_")[-1]
+    return is_identifier(path) or last in KINDS or last in _NAMING
 
 
 _NAMING = frozenset(

@@ -40,7 +40,8 @@ _WHICH = (
 )
 _DET = (
     r"(?:(?:the|an?|any|every|each|all|all the|another|such|further|more|our|your|their own|his|her"
-    r"|any other|single|any single|a given|any given|of the|of all|of all the) )*"
+    r"|any other|single|any single|any one|each single|every single|each and every|a given"
+    r"|any given|of the|of all|of all the) )*"
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
@@ -233,6 +234,9 @@ def by_name(
         "did": _finder(all_of(lambda one: _verbs(one, preterite_of)), nouns),
         "having": _finder(all_of(lambda one: _verbs(one, past_of)), nouns),
         "verb": _several([Way(f"{one.verb}{one.up}", one.number) for one in actions if one.nouns], nouns),
+        "verbs": _several(
+            [Way(f"{third_of(one.verb)}{one.up}", one.number) for one in actions if one.nouns], nouns
+        ),
         "verbing": _several(
             [Way(gerund_of(one.verb), one.number) for one in actions if not one.particle and one.nouns], nouns
         ),
@@ -393,7 +397,7 @@ def _nouns(one: Action) -> Iterator[Way]:
         if one.last:
             yield Way(rf"{lead}{one.last} (?:{names})", one.number)
     if one.nouns:
-        of = rf"(?:of|to) (?:(?P<which4>the same|that|this) |{_DET})(?P<obj>{one.objects})"
+        of = rf"(?:of|to|for) (?:(?P<which4>the same|that|this) |{_DET})(?P<obj>{one.objects})"
         yield Way(rf"{lead}(?:{names}) {of}{one.behind}", one.number)
         yield Way(rf"{lead}{one.objects} (?:{names})", one.number)
         if one.short and one.last:

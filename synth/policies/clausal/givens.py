@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from synth.policies.clausal.bounds import BOUNDS
+from synth.policies.clausal.conditions import CONDITIONS
+from synth.policies.clausal.depending import DEPENDING, AsLatest, NeededFirst
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.passing import PASSING
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
@@ -33,17 +36,35 @@ _TABLE = (
     (r":(?= |$)", " :"),
     (r" \(([^()]*)\)", r" , \1"),
 )  # fmt: skip
+_ENSURED = compiled(
+    r"^(?:(?:please |always |you must |you have to |the agent (?:must|has to) )?"
+    r"(?:make sure|ensure|be sure|see to it|take care|check|guarantee)(?: that)? |it must be ensured that )"
+    r"(?!to )"
+)
+"""What demands no more than the words behind it."""
+_EACH_TIME = compiled(
+    r",? (?:each time|every time|at all times|in all cases|in every case|without exception)$"
+)
 
 
 def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
     """What a sentence may forbid of the arguments of calls, each reading once; () where it is no such one."""
+    return _whole("what is given", sentence, phrases)
+
+
+def depending(sentence: str, phrases: tuple[str, ...]) -> tuple[NeededFirst | AsLatest, ...]:
+    """What a sentence may ask of such calls beside, each reading once."""
+    return _whole("what depends", sentence, phrases)
+
+
+def _whole(rule: str, sentence: str, phrases: tuple[str, ...]) -> tuple[Any, ...]:
     if len(sentence) > MAX_LENGTH:
         return ()
     rules = _rules(phrases)
-    found: dict[Given, None] = {}
+    found: dict[Any, None] = {}
     for text in _spelled(sentence):
         try:
-            found |= dict.fromkeys(Grammar(text, rules).whole("what is given"))
+            found |= dict.fromkeys(Grammar(text, rules).whole(rule))
         except (TooLong, RecursionError):
             return ()
     return tuple(found)
@@ -53,7 +74,7 @@ def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
 def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     rules, actions = rules_of(phrases)
     own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
-    return {**rules, **together(own, PASSING), "told": told(actions.values())}
+    return {**rules, **together(own, PASSING, CONDITIONS, DEPENDING), "told": told(actions.values())}
 
 
 def _spelled(sentence: str) -> Iterator[str]:
@@ -64,9 +85,17 @@ def _spelled(sentence: str) -> Iterator[str]:
         text = compiled(pattern).sub(said, text)
     numbers = "|".join(sorted(set(NUMBERS) - {"once", "twice", "one"}, key=len, reverse=True))
     text = compiled(rf"\b({numbers})\b(?![\w-])").sub(lambda m: str(NUMBERS[m[1].lower()]), text)
-    text = re.sub(r"^[A-Z](?=[a-z])", lambda m: m[0].lower(), text)
+    text = compiled(r"\b(\d+|a) (hundred|thousand)\b").sub(_in_full, text)
+    text = _EACH_TIME.sub("", _ENSURED.sub("", text))
+    text = re.sub(r"^[A-Z](?=[a-z]| )", lambda m: m[0].lower(), text)
     for one in (
         text,
         *(f"{text[: m.start()]} {text[m.start() :]}" for m in re.finditer(r"(?<=\w)'s? ", text)),
     ):
         yield put_back(one)
+
+
+def _in_full(m: re.Match[str]) -> str:
+    """`20 thousand` as `20000`."""
+    number = 1 if m[1].lower() == "a" else int(m[1])
+    return str(number * (100 if m[2].lower() == "hundred" else 1000))

@@ -162,6 +162,9 @@ STATEMENTS: dict[str, Rule] = {
     "so": [("{f:field} {p:is so}", with_this)],
     "what is given": [
         ("{g:main}", lambda p: p["g"]),
+        ("{g:only last}", lambda p: p["g"]),
+        ("unless {u:so} , {g:only last}", _unless),
+        ("if|when|whenever|where {u:so} , [then] {g:only last}", where),
         ("{g:main} [,] [but] unless {u:so}", _unless),
         ("unless {u:so} , {g:main}", _unless),
         ("{g:main} [,] if|when|where|whenever {u:so}", where),

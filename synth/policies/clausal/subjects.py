@@ -141,8 +141,14 @@ def about(path: Path, broken: Broken) -> tuple[Comparison, ...] | None:
         return None
     if any(one.type == "clock" for one in broken.every) and not is_of_time(path):
         return None
+    if any(one.unit.lower() in _OTHER_UNITS and one.unit.lower() not in path[-1] for one in broken.every):
+        return None
     named = (replace(one, path=path) for one in broken.every)
     return in_one(tuple(one for one in named if one.other != path))
+
+
+_OTHER_UNITS = ("week", "weeks", "month", "months", "year", "years")
+"""Times that an argument which is not named by them may hold in days."""
 
 
 def in_one(broken: tuple[Comparison, ...]) -> tuple[Comparison, ...]:

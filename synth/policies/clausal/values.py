@@ -7,7 +7,7 @@ What is required is turned into what breaks it: comparisons that name no argumen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from synth.policies.clausal.bounds import among, is_identifier, multiple
@@ -67,6 +67,7 @@ _NOT = (
     "|must_not_ever|ought_not_to|is_never_allowed_to|are_never_allowed_to|never|do_not|does_not|not"
     "|may_not_ever"
 )
+_LIST = "one_of_:|one_of_these_:|one_of_the_following_:"
 _ALONE = (
     "[,] [and|but] [only|nothing_else|no_other|no_others|nothing_but_these|no_other_value|no_one_else"
     "|nobody_else|not_anything_else]"
@@ -80,6 +81,12 @@ def _one(comparison: Comparison | None, lone: str = "") -> Wanted | None:
 def _among(op: Any) -> Callable[[Parts], Wanted | None]:
     make = among(op)
     return lambda p: _one(make(p), p["v"].said[0] if p["v"].loose else "")
+
+
+def _among_all(p: Parts) -> Wanted | None:
+    """`Is limited to senior and expert`: to any of them."""
+    several = len(p["v"].every) > 1
+    return _among("in")({"v": replace(p["v"], by_and=False)}) if several else None
 
 
 def _size(p: Parts) -> Wanted:
@@ -142,7 +149,7 @@ def _alike(op: Any) -> Callable[[Parts], Broken]:
 REQUIREMENTS: dict[str, Rule] = {
     "said": [
         (
-            f"[one_of|any_of|either|exactly|equal_to|set_to|the_value|only] {{v:values}} {_ALONE}",
+            f"[one_of|any_of|either|exactly|equal_to|set_to|the_value|only|{_LIST}] {{v:values}} {_ALONE}",
             _among("in"),
         ),
         ("other_than|anything_but|different_from|anything_except|not {v:values}", _among("not in")),
@@ -161,6 +168,13 @@ REQUIREMENTS: dict[str, Rule] = {
         ("not starting|beginning with {v:values}", _part("not starts")),
         ("ending in|with {v:values}", _part("ends")),
         ("not ending in|with {v:values}", _part("not ends")),
+        ("prefixed with|by {v:values}", _part("starts")),
+        ("with|having the_prefix {v:values}", _part("starts")),
+        ("without the_prefix {v:values}", _part("not starts")),
+        ("anything|something other_than|else_than|different_from {v:values}", _among("not in")),
+        ("anything|something but|except {v:values}", _among("not in")),
+        ("no|none other_than {v:values}", _among("in")),
+        ("nothing but|except|other_than {v:values}", _among("in")),
         ("containing|including|mentioning the_word|the_words {v:values}", _part("word")),
         ("containing|including|mentioning {v:values}", _part("contains")),
     ],
@@ -171,6 +185,11 @@ REQUIREMENTS: dict[str, Rule] = {
         ("end|finish in|with|on {v:values}", _part("ends")),
         ("contain|include|mention|have_in_it the_word|the_words {v:values}", _part("word")),
         ("contain|include|mention {v:values}", _part("contains")),
+        ("go above|over|beyond {n:number of}", lambda p: Wanted((_sized(">", p),))),
+        ("go|fall|drop|be_set below|under {n:number of}", lambda p: Wanted((_sized("<", p),))),
+        ("have the_prefix {v:values}", _part("starts")),
+        ("be_prefixed with|by {v:values}", _part("starts")),
+        ("be_limited|be_capped|be_restricted to|at {n:number of}", lambda p: Wanted((_sized("<=", p),))),
         ("exceed|surpass|top {n:number of}", lambda p: Wanted((_sized(">", p),))),
         ("have|contain|comprise|be_of|be {s:size}", lambda p: _size(p) if p["s"].type == "length" else None),
         ("differ from {o:field}", _neighbour("differs")),
@@ -187,6 +206,15 @@ REQUIREMENTS: dict[str, Rule] = {
             lambda p: _size(p) if p["s"].type == "length" else None,
         ),
         ("differs|differ from {o:field}", _neighbour("differs")),
+        ("exceeds|surpasses|tops|exceed {n:number of}", lambda p: Wanted((_sized(">", p),))),
+        ("goes|go above|over|beyond {n:number of}", lambda p: Wanted((_sized(">", p),))),
+        ("goes|go|falls|drops below|under {n:number of}", lambda p: Wanted((_sized("<", p),))),
+        ("is|are limited|capped|restricted to|at {n:number of}", lambda p: Wanted((_sized("<=", p),))),
+        ("is|are limited|restricted|confined to {v:values}", _among_all),
+        ("is|are prefixed with|by {v:values}", _part("starts")),
+        ("has|have the_prefix {v:values}", _part("starts")),
+        ("does|do not {p:do}", lambda p: _turned(p["p"]) if len(p["p"].every) == 1 else None),
+        ("is|are not {p:said}", lambda p: _turned(p["p"]) if len(p["p"].every) == 1 else None),
     ],
     "saids": [
         ("{p:said}", lambda p: p["p"]),

@@ -50,7 +50,7 @@ def verdict(rule: str, *calls: tuple[str, Any]) -> str:
         ("A refund must be greater than zero.", "No call of refund with amount of at most 0."),
         ("The monthly fee of a new plan must be 120 or less.", "No call of plan with monthly_fee over 120."),
         ("Refunds paid by cash must not be higher than 200.",
-         'No call of refund with method "cash" and with amount over 200.'),
+         'No call of refund with amount over 200 and with method "cash".'),
         ("Flights costing more than 1500 must not be booked.", "No call of book with cost over 1500."),
         ("A flight may not cost more than 1500.", "No call of book with cost over 1500."),
         ("Never book a flight in first class.", 'No call of book with class "first".'),

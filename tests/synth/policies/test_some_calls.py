@@ -43,7 +43,7 @@ def verdict(sentence: str, *calls: tuple[str, Any]) -> str:
         ("Unless cluster is sandbox, draining is not allowed.",
          'No call of drain with cluster other than "sandbox".'),
         ("No letters by channel fax unless the template is legal_notice.",
-         'No call of letter with template other than "legal_notice" and with channel "fax".'),
+         'No call of letter with channel "fax" and with template other than "legal_notice".'),
         ("Drain node is forbidden from 22:00 to 06:00 when cluster is prod.",
          'Each call of drain with cluster "prod" starts no earlier than 06:00 and has ended by 22:00.'),
         ("Pay claim only after approve claim for the same claim_id, unless urgency is emergency.",
@@ -69,7 +69,7 @@ def verdict(sentence: str, *calls: tuple[str, Any]) -> str:
          "not."),
         ("No payments or refunds if the method is wire.", 'No call of pay or refund with method "wire".'),
         ("No payments unless method is wire or amount is under 100.",
-         'No call of pay with method other than "wire" and with amount of at least 100.'),
+         'No call of pay with amount of at least 100 and with method other than "wire".'),
         ("Payments are only made if method is wire.", 'No call of pay with method other than "wire".'),
         ("In region north or south, at most 3 payments within 1 hour.",
          'At most 3 calls of pay with region "north" or "south" within any 1 hour, failed ones included.'),
@@ -107,7 +107,7 @@ def test_a_clause_says_which_calls_are_meant(sentence: str, means: str) -> None:
          'No call of snap with region other than "eu-west-1" or "eu-central-1". No call of delete with '
          'region other than "eu-west-1" or "eu-central-1".'),
         ("Unless cluster is sandbox, scaling to 0 replicas is not allowed.",
-         'No call of scale with replicas 0 and with cluster other than "sandbox".'),
+         'No call of scale with cluster other than "sandbox" and with replicas 0.'),
         ("An adjuster of grade senior must be assigned to the claim_id before a reserve over 100000 is set "
          "on it.",
          "Each call of reserve with amount over 100000 needs an earlier success of assign with grade "

@@ -116,7 +116,7 @@ def verdict(rule: str, tool: str, given: dict[str, Any]) -> str:
         ),
         (
             ("old_name and new_name must be different", "old_name must not be the same as new_name"),
-            "No call of any tool whose old_name is given and whose new_name is given and with "
+            "No call of any tool whose new_name is given and whose old_name is given and with "
             "old_name equal to its new_name.",
         ),
         (
@@ -223,7 +223,7 @@ def verdict(rule: str, tool: str, given: dict[str, Any]) -> str:
         ),
         (
             ("Refunds of kind express are issued with currency EUR or USD only.",),
-            'No call of issue_refund with kind "express" and with currency other than "EUR" or "USD".',
+            'No call of issue_refund with currency other than "EUR" or "USD" and with kind "express".',
         ),
         (
             (
