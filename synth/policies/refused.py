@@ -117,6 +117,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
         rule = _of_each_amount(sentence, rule, names)
     _no_ban_after_each(sentence, rule)
     _no_ban_of_both(sentence, rule)
+    _no_ban_after_both(sentence, rule)
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
     no_open_count(sentence, rule, names.actions)
@@ -205,6 +206,25 @@ def _no_ban_of_both(sentence: str, rule: PolicyKind) -> None:
         )
 
 
+_AFTER_BOTH = re.compile(
+    r"\b(?:after|once|when|if|as soon as) (?P<said>[^,]*\b(?:has|have|was|were|is|are) [^,]* and "
+    r"(?!(?:never|not|no|do)\b)[^,]*\b(?:has|have|was|were|is|are) )",
+    re.IGNORECASE,
+)
+
+
+def _no_ban_after_both(sentence: str, rule: PolicyKind) -> None:
+    """BadInput for `once it is paid and it is shipped, never cancel`, which is after both of them."""
+    if rule.kind != "absence_after" or len({t.names for t in rule.tools}) <= 2:
+        return
+    if found := _AFTER_BOTH.search(sentence):
+        one, what = rule.tools[0].phrase, rule.tools[1].phrase
+        raise BadInput(
+            f"cannot read '{found['said'].strip()}' of two that must both have happened; write "
+            f"{quoted(f'{what} must never happen after {one}')} where one of them forbids it"
+        )
+
+
 _FREE = re.compile(
     r"\b(?P<said>(?:no|nobody|nothing|none)(?: (?!(?:must|may|can|should|shall|will|is|are|was|were|before"
     r"|after|if|until|unless|without|when|once|while)\b)[\w'-]+){0,5} (?:has to|have to|needs? to|need"
@@ -241,10 +261,12 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             for said in (fewer,) if compares else dict.fromkeys((body, fewer)):
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
-        except TwoReadings as two:
+        except BadInput as two:
             told = isinstance(two, OneThing) or _AFTER_EACH.search(body) or _FIRST_FAILED.search(body)
             if told and (other := _by_clauses(body, names, forms)) is not None:
                 return other
+            if not isinstance(two, TwoReadings):
+                raise
             raise next(_filled(body, names, forms), two) from None
         if (other := _by_clauses(body, names, forms)) is not None:
             return other

@@ -50,6 +50,11 @@ BETWEEN: dict[str, Rule] = {
         ("between [each|every|any] {a:event} and [then] {b:latter}", _between),
     ],
     "adjunct": [
+        (
+            "after {a:event} and|but before {b:latter}",
+            lambda p: (x := _between(p)) and replace(x, kind="after until"),
+        ),
+        (f"in|during|within|throughout the|any {_SPAN} from {{a:event}} to {{b:latter}}", _between),
         ("between {a:event} and {b:the_next}", lambda p: (x := _between(p)) and replace(x, said="next")),
         (f"{_ANYWHERE} {{x:span}}", lambda p: p["x"]),
         (f"in|during|within|throughout the|any|this {_SPAN} {{x:span}}", lambda p: p["x"]),

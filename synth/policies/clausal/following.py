@@ -83,6 +83,11 @@ def _let_pass(p: Parts) -> Demand | None:
     return Demand("answer", first, others, joint=joint or other)
 
 
+def _followed_soon(p: Parts) -> Demand | None:
+    """`A check-in must be followed within 30 minutes by a cleaning`."""
+    return None if any(e.outcome for e in p["a"][0]) else _let_pass(p)
+
+
 def _left(p: Parts) -> Demand:
     """`No report may stay without a notice`."""
     events, joint = p["a"]
@@ -122,6 +127,7 @@ FOLLOWING: dict[str, Rule] = {
         ("within|in the [first] {d:time} after|following|that_follow [each|every] {f:what}", _soon("within")),
         (f"{{d:soon}} {_THEN}|of_that|of_it|from_then|from_that_point", _soon("time")),
         (f"{_SOON} {_NEXT} {{d:time}}", _soon("time")),
+        (f"{_SOON} {{d:time}}", lambda p: Adjunct("time", time=p["d"])),
         ("before {d:time} have|has passed|gone_by|elapsed", _soon("time")),
         ("before {d:time} are|is over|up", _soon("time")),
         # what does not follow
@@ -195,6 +201,8 @@ FOLLOWING: dict[str, Rule] = {
         (f"no run {ALLOWED} end|finish|close|be_over with|on|after {{x:unanswered}}", lambda p: p["x"]),
         ("{t:object} to_be {d:past}", demanding("must", make=passive)),
         ("{e:events} to_follow|follows|follow|to_come|due", demanding("follow")),
+        (f"{{e:events}} {SHOULD} [always] come {_THEN}|sooner_or_later|at_some_point", demanding("follow")),
+        (f"{{a:events}} {SHOULD}|is|are [be] [always] followed {{d:soon}} by {{b:events}}", _followed_soon),
         (f"{{e:events}} needed|required|due|mandatory|obligatory {_THEN}", demanding("follow")),
     ],
     "unanswered": [

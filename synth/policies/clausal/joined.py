@@ -167,6 +167,7 @@ JOINED: dict[str, Rule] = {
         (f"{{a:events}} , [both|first] {{f:participle}} {_FIRST}|first", _needs),
         (f"{{a:events}} , {{b:events}} {_NEEDED} {_FIRST}", _needs),
         (f"{{a:events}} , {{b:events}} {_FIRST}", _needs),
+        ("{b:events} is|are preconditions|prerequisites|requirements|conditions for|of {a:events}", _needs),
         ("{t:object} , {v:verb} only", _of_the_thing("only")),
         ("{t:object} , never|do_not {v:verb}", _of_the_thing("never")),
     ],

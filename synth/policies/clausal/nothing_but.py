@@ -96,6 +96,7 @@ NOTHING_BUT: dict[str, Rule] = {
             _none,
         ),
         (f"no [{_MORE}] {_CALLS} [{{x:but}}]", _none),
+        ("{n:no_tool} {x:but}", _none),
         (f"{{n:any_tool}} {{x:but}} is|are [strictly|then] {BANNED} [{AGAIN}]", _none),
         (f"{{n:any_tool}} {{x:but}} {NO} [ever] {_USED} [{AGAIN}]", _none),
         ("never|do_not [ever] {n:any_deed} [{x:but}]", _none),

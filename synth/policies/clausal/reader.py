@@ -113,7 +113,10 @@ def _not_so_often(sentence: str, said: dict[str, None]) -> dict[str, None]:
 def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
     up = rf"[a-z]+ (?:{'|'.join(PARTICLES)})\b"
-    determiner = r"(?:the|an?|any|every|each|all|no|neither|either|both)\b"
+    determiner = (
+        r"(?:the|an?|any|every|each|all|no|neither|either|both|only|nothing|everything"
+        r"|anything|after|before|once|if|when|whenever|never|between|within|during|unless|until)\b"
+    )
     that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|{determiner}|{up})"
     no_thing = r"(?!(?:run|conversation|session|time|moment|instant)\b)"
     found = compiled(rf"\b(?:the same {no_thing}|{that})[a-z]+\b(?!_)").finditer(sentence)

@@ -167,6 +167,15 @@ def _between(m: Meaning) -> str | None:
     return f"{m.a} must never happen between {both[0]} and {both[1]}"
 
 
+def _from_until(m: Meaning) -> str | None:
+    """`After A and before B, no C`."""
+    adjunct = m.of("after until")
+    if adjunct.fact is None or adjunct.until is None:
+        return None
+    one, other = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
+    return f"{m.a} must never happen after {one} until {other}"
+
+
 def _needed_between(m: Meaning) -> str | None:
     """`Between A and B, C must happen`: after an A, B needs a C that came later."""
     adjunct = m.of("between")
@@ -251,6 +260,7 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("after", "time"): never_within("after", "time"),
     ("after", "lasting"): never_within("after", "lasting"),
     ("between",): _between,
+    ("after until",): _from_until,
     ("so many",): lambda m: (
         f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
     ),

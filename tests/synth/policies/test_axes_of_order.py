@@ -182,6 +182,7 @@ def test_what_says_an_order_composes(rule: str, said: Iterator[str]) -> None:
     [
         "Once a fee has been collected and an exemption has been granted, page a librarian.",
         "Once the agent has collected a fee and granted an exemption, a loan must never be signed.",
+        "Once a fee has been collected and an exemption has been granted, a loan must never be signed.",
         "After a fee collection, an exemption may only be granted.",
         "Only page librarian may be called after collect fee.",
         "Do not collect a fee and do not grant an exemption afterwards.",
@@ -215,6 +216,28 @@ def test_what_is_near_an_order_is_refused(sentence: str) -> None:
 )
 def test_what_was_not_done_to_a_thing_is_needed_for_that_thing(sentence: str, rule: str) -> None:
     assert _meant(sentence) == _meant(f"{rule} with the same book.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("Grant an exemption after every fee collection.", "Collect fee must be followed by grant exemption"),
+        ("After collect fee, grant exemption must come sooner or later.",
+         "Collect fee must be followed by grant exemption"),
+        ("A fee collection must be followed within 30 minutes by an exemption grant.",
+         "Collect fee must be followed by grant exemption within 30 minutes"),
+        ("Fee collection: an exemption to be granted in under 30 minutes",
+         "Collect fee must be followed by grant exemption within 30 minutes"),
+        ("After a fee collection and before an exemption grant, no loan may be signed.",
+         "Sign loan must never happen after collect fee until grant exemption"),
+        ("Both a fee collection and an exemption grant are prerequisites for signing a loan.",
+         "Collect fee and grant exemption must happen before sign loan"),
+        ("Nothing else than page librarian after collect fee.",
+         "Any tool but page librarian must never happen after collect fee"),
+    ],
+)  # fmt: skip
+def test_an_order_is_read_as_it_is_meant(sentence: str, rule: str) -> None:
+    assert _meant(sentence) == _meant(f"{rule}.")
 
 
 def test_what_stands_behind_no_tool_is_not_left_out() -> None:
