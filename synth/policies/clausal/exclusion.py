@@ -73,14 +73,6 @@ def _none_more(p: Parts) -> Demand:
     return Demand("never", (Event(ANY),), how="again")
 
 
-def _none_but(p: Parts) -> Demand | None:
-    """`After a rollback, nothing but a page may be called`."""
-    events, _ = p["e"]
-    if any(e.same or e.about or e.outcome or e.beside or e.action == ANY for e in events):
-        return None
-    return Demand("never but", (Event(ANY),), events, joint="or" if len(events) > 1 else "")
-
-
 def _never_such(p: Parts) -> Demand | None:
     """`A blocked room must not be reserved or upgraded`."""
     first, (events, joint) = p["s"], p["es"]
@@ -129,8 +121,6 @@ _NOT_BOTH = (
     "|but_not_both_of_them|never_both_of_them"
 )
 _MORE = "further|more|other|additional|new"
-_NOTHING = "nothing|no_tool|no_other_tool|no_call|no_calls|no_other_call|no_further_call|no_further_calls"
-_BUT = "but|except|other_than|apart_from|except_for|save|besides"
 
 EXCLUSION: dict[str, Rule] = {
     "demand": [
@@ -182,18 +172,6 @@ EXCLUSION: dict[str, Rule] = {
             "first",
             _first_of_both,
         ),
-        (
-            f"{_NOTHING} {_BUT} {{e:events}} {ALLOWED} [ever|still] {HAPPEN}|follow|be_used|come [{AGAIN}]",
-            _none_but,
-        ),
-        (f"{_NOTHING} {_BUT} {{e:events}} is|are allowed|permitted|ok [{AGAIN}]", _none_but),
-        (
-            f"{_NOTHING} {ALLOWED} [ever|still] {HAPPEN}|follow|be_used [{AGAIN}] {_BUT} {{e:events}}",
-            _none_but,
-        ),
-        (f"{AGENT} {MAY}|{SHOULD} do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
-        (f"{AGENT} does|do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
-        (f"do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
         (f"no {_MORE} {CALLS} [{AGAIN}]", _none_more),
     ],
 }

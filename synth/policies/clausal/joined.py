@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import by_it, passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
 from synth.policies.clausal.relative import which
 from synth.policies.clausal.words import (
+    AGAIN,
     AGENT,
     ALREADY,
     BEFORE,
@@ -167,6 +169,10 @@ JOINED: dict[str, Rule] = {
         (f"{{a:events}} , [both|first] {{f:participle}} {_FIRST}|first", _needs),
         (f"{{a:events}} , {{b:events}} {_NEEDED} {_FIRST}", _needs),
         (f"{{a:events}} , {{b:events}} {_FIRST}", _needs),
+        (
+            f"no [more|further|other] {{e:events}} is|are [ever] allowed|permitted|ok|acceptable [{AGAIN}]",
+            demanding("never"),
+        ),
         ("{b:events} is|are preconditions|prerequisites|requirements|conditions for|of {a:events}", _needs),
         ("{t:object} , {v:verb} only", _of_the_thing("only")),
         ("{t:object} , never|do_not {v:verb}", _of_the_thing("never")),

@@ -85,11 +85,12 @@ NOTHING_BUT: dict[str, Rule] = {
         ("take any [further|other] action", lambda p: "any"),
     ],
     "no_deed": [
-        ("do|call nothing [else|more|further]", lambda p: "no"),
+        ("do|does|call|calls nothing [else|more|further]", lambda p: "no"),
         (f"call|use|make|run|take|invoke|perform|do no [{_MORE}] {_CALLS}", lambda p: "no"),
     ],
     "demand": [
         (f"{{n:no_tool}} [{{x:but}}] {ALLOWED} [ever|still] {_USED} [{AGAIN}]", _none),
+        (f"{{n:no_tool}} {ALLOWED} [ever|still] {_USED} [{AGAIN}] {{x:but}}", _none),
         (f"{{n:no_tool}} [{{x:but}}] is|are [ever|still] {_OPEN} [{AGAIN}]", _none),
         (
             "{n:no_tool} [{x:but}] [ever] happens|follows|is_called|is_made|is_used|comes|are_made",
@@ -103,8 +104,8 @@ NOTHING_BUT: dict[str, Rule] = {
         (f"{AGENT} {NO} [ever] {{n:any_deed}} [{{x:but}}]", _none),
         (f"{NOBODY} {ALLOWED} [ever] {{n:any_deed}} [{{x:but}}]", _none),
         (f"it is [strictly] {BANNED} to {{n:any_deed}} [{{x:but}}]", _none),
-        (f"{AGENT} {MAY}|{SHOULD} {{n:no_deed}} [{{x:but}}]", _none),
-        ("{n:no_deed} [{x:but}]", _none),
+        (f"{AGENT} {MAY}|{SHOULD} {{n:no_deed}} [{AGAIN}] [{{x:but}}]", _none),
+        (f"[{AGENT}] {{n:no_deed}} [{AGAIN}] [{{x:but}}]", _none),
         (f"{{a:events}} {NO} [ever] be followed by {{n:any_tool}} [{{x:but}}]", _none_follow),
         (f"{{a:events}} {MAY}|{SHOULD} be followed by {{n:no_tool}} [{{x:but}}]", _none_follow),
         # what alone is allowed
