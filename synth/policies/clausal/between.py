@@ -51,7 +51,7 @@ BETWEEN: dict[str, Rule] = {
     ],
     "adjunct": [
         (
-            "after {a:event} and|but before {b:latter}",
+            "after {a:event} but before {b:latter}",
             lambda p: (x := _between(p)) and replace(x, kind="after until"),
         ),
         (f"in|during|within|throughout the|any {_SPAN} from {{a:event}} to {{b:latter}}", _between),

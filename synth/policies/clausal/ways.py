@@ -168,7 +168,7 @@ def _between(m: Meaning) -> str | None:
 
 
 def _from_until(m: Meaning) -> str | None:
-    """`After A and before B, no C`."""
+    """`After A but before B, no C`."""
     adjunct = m.of("after until")
     if adjunct.fact is None or adjunct.until is None:
         return None
