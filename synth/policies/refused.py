@@ -14,6 +14,7 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies import clausal
 from synth.policies.adverbials import at_times
+from synth.policies.bans_of_two import no_ban_after_both, no_ban_after_each, no_ban_of_both
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.courtesies import without_courtesies
@@ -115,9 +116,9 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
         rule = asked
     if _may_be_an_amount(sentence, rule):
         rule = _of_each_amount(sentence, rule, names)
-    _no_ban_after_each(sentence, rule)
-    _no_ban_of_both(sentence, rule)
-    _no_ban_after_both(sentence, rule)
+    no_ban_after_each(sentence, rule)
+    no_ban_of_both(sentence, rule)
+    no_ban_after_both(sentence, rule)
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
     no_open_count(sentence, rule, names.actions)
@@ -172,57 +173,6 @@ def _of_each_amount(sentence: str, rule: PolicyKind, names: Names) -> PolicyKind
         f"{quoted(f'{phrase} with amount over {most} must never happen')} or "
         f"{quoted(f'The sum of args.amount of {phrase} must be at most {most}')}"
     )
-
-
-_NOT_AFTER_EACH = re.compile(
-    r"\b(?:not|never|cannot|\w+n['\u2019]t)\b.* (?P<said>(?:after|following) (?:each|every)) ", re.IGNORECASE
-)
-
-
-def _no_ban_after_each(sentence: str, rule: PolicyKind) -> None:
-    """TwoReadings for `do not send a receipt after every payment`, which may allow it after some."""
-    if rule.kind == "absence_after" and (found := _NOT_AFTER_EACH.search(sentence)):
-        what, after = rule.tools[1].phrase, rule.tools[0].phrase
-        raise TwoReadings(
-            f"cannot read '{found['said']}' of what must not happen; write "
-            f"{quoted(f'{what} must never happen after {after}')} where the first of them forbids it"
-        )
-
-
-_NOT_BOTH = re.compile(r"\b(?:not|never|cannot|\w+n['\u2019]t) (?P<said>[^,]* and) ", re.IGNORECASE)
-_NOR = re.compile(r"\b(?:n?or|neither|both)\b", re.IGNORECASE)
-
-
-def _no_ban_of_both(sentence: str, rule: PolicyKind) -> None:
-    """TwoReadings for `do not ship and refund`, which may forbid each of them, or both together."""
-    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len({t.names for t in rule.tools}) < 2:
-        return
-    if (found := _NOT_BOTH.search(sentence)) and not _NOR.search(sentence):
-        one, other = (tools.phrase for tools in rule.tools[:2])
-        raise TwoReadings(
-            f"cannot read '{found['said']}' of what must not happen; write "
-            f"{quoted(f'{one} and {other} must never both happen')} where one of them is allowed, or "
-            f"{quoted(f'{one} or {other} must never happen')} where none is"
-        )
-
-
-_AFTER_BOTH = re.compile(
-    r"\b(?:after|once|when|if|as soon as) (?P<said>[^,]*\b(?:has|have|was|were|is|are) [^,]* and "
-    r"(?!(?:never|not|no|do)\b)[^,]*\b(?:has|have|was|were|is|are) )",
-    re.IGNORECASE,
-)
-
-
-def _no_ban_after_both(sentence: str, rule: PolicyKind) -> None:
-    """BadInput for `once it is paid and it is shipped, never cancel`, which is after both of them."""
-    if rule.kind != "absence_after" or len({t.names for t in rule.tools}) <= 2:
-        return
-    if found := _AFTER_BOTH.search(sentence):
-        one, what = rule.tools[0].phrase, rule.tools[1].phrase
-        raise BadInput(
-            f"cannot read '{found['said'].strip()}' of two that must both have happened; write "
-            f"{quoted(f'{what} must never happen after {one}')} where one of them forbids it"
-        )
 
 
 _FREE = re.compile(
