@@ -289,6 +289,13 @@ def _earliest(s: _Sentence) -> str | None:
     )
 
 
+def _never_so_soon(s: _Sentence) -> str:
+    """`Never less than 5 minutes after B` asks for no B; `never sooner than that` may."""
+    if s.of("earliest").get("said").lower() != "less than":
+        return _earliest(s)
+    return f"{s.a} must never happen within {s.d('earliest')} after {s.b('earliest')}{s.same}"
+
+
 def _around(s: _Sentence) -> str:
     a, b, d = s.a, s.b("around"), s.d("around")
     raise TwoReadings(
@@ -342,7 +349,7 @@ _NEVER: Mapping[str, Way] = {
         f"{s.a} must never happen within {s.d('lasting')} after {s.b('failed')} fails{s.same}"
     ),
     "while": _never_while,
-    "earliest": _earliest,
+    "earliest": _never_so_soon,
 }
 _MUST: Mapping[str, Way] = {
     "before": lambda s: f"{s.a} must happen before {s.b('before')}{s.same}",

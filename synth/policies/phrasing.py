@@ -355,7 +355,8 @@ def _no_calendar(text: str) -> None:
     """A day is 24 hours or one of the calendar; weeks and months of the calendar are not in the language."""
     found = re.search(
         r"\b(?P<said>(?:(?:per|an?|each|every|in (?:an?|any|one)|(?:on|in) the same|on (?:any|one|any one)) "
-        r"(?P<u>day|(?:calendar )?(?:week|month)))|(?P<v>daily|weekly|monthly))\b(?! of\b)",
+        r"(?P<u>day|(?:calendar )?(?:week|month)))|(?P<v>daily|weekly|monthly))\b"
+        r"(?! (?:of|but|except|other than|apart from|save)\b)",
         text,
         re.IGNORECASE,
     )

@@ -153,8 +153,6 @@ ADJUNCTS: dict[str, Rule] = {
             "|before_it]",
             _when("ago"),
         ),
-        ("{t:days}", _when("days")),
-        ("{t:hours}", _when("hours")),
         ("{w:scope}", _over),
         ("{s:same}", _when("same")),
         ("in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other", _when("in a row")),

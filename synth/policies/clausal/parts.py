@@ -38,6 +38,8 @@ class Event:
     """Is its object a mere `it`?"""
     each: bool = False
     """Is it said of `each refund`?"""
+    later: bool = False
+    """Is it one that comes after another: `the next refund`?"""
     role: str = ""
     """Which part of the action a thing is, or is done to; empty for its object."""
 
@@ -81,6 +83,8 @@ class Adjunct:
     only: bool = False
     leads: bool = False
     number: int = 0
+    contrary: bool = False
+    """Is it said by what it is not: `unless it is Friday`?"""
 
 
 def with_same(event: Event, same: frozenset[str], about: frozenset[str] = frozenset()) -> Event:

@@ -13,8 +13,10 @@ from synth.policies.clausal.at_least import AT_LEAST
 from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.between import BETWEEN
 from synth.policies.clausal.brief import BRIEF
+from synth.policies.clausal.clock import CLOCK
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
+from synth.policies.clausal.durations import DURATIONS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.exclusion import EXCLUSION
 from synth.policies.clausal.facts import FACTS
@@ -24,6 +26,7 @@ from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
 from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
+from synth.policies.clausal.just_before import JUST_BEFORE
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
@@ -39,9 +42,11 @@ from synth.policies.clausal.same_things import SAME_THINGS
 from synth.policies.clausal.setbacks import SETBACKS
 from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
+from synth.policies.clausal.spans import SPANS
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
 from synth.policies.clausal.totals import TOTALS
+from synth.policies.clausal.together import TOGETHER
 from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
 from synth.policies.clausal.ways import in_words
@@ -59,6 +64,7 @@ _OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both")
 """Demands that compare calls of an action with one another, or name two."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
+TIMES = (CLOCK, SPANS, DURATIONS, TOGETHER, JUST_BEFORE)
 MAX_LENGTH = 300
 """Code points of a sentence that is taken apart."""
 
@@ -117,7 +123,8 @@ def _begins_with_the_same(sentence: str) -> bool:
         r"(?:the|an?|any|every|each|all|no|neither|either|both|only|nothing|everything"
         r"|anything|after|before|once|if|when|whenever|never|between|within|during|unless|until)\b"
     )
-    that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|{determiner}|{up})"
+    wish = "".join(rf"(?<!\b{word} )" for word in ("sure", "ensure", "to it", "care", "certain", "note"))
+    that = rf"{wish}that (?!has|have|had|is|are|was|were|you|we|they|it|{determiner}|{up})"
     no_thing = r"(?!(?:run|conversation|session|time|moment|instant)\b)"
     found = compiled(rf"\b(?:the same {no_thing}|{that})[a-z]+\b(?!_)").finditer(sentence)
     return any(
@@ -137,6 +144,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
     rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *own)
+    rules = together(*tables, *more, SAME_THINGS, *orders, *TIMES, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 

@@ -1,4 +1,4 @@
-"""What is said in a few words: fields, times, numbers, days, hours, amounts."""
+"""What is said in a few words: fields, times, numbers, amounts."""
 
 from __future__ import annotations
 
@@ -127,30 +127,6 @@ def nth(grammar: Grammar, at: int) -> Iterator[Found]:
         yield _NTH.index(said) + 1 if said in _NTH else int(said[:-2]), m.end()
 
 
-_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?|working days?|business days?)"
-_DAYS = (
-    rf"(?:on |from )?{_DAY} (?:to|through|until|till) {_DAY}"
-    rf"|(?:on|at|over|during) (?:an? |any |the |all )?{_DAY}(?:(?:, and|, or|,| and| or) (?:on "
-    rf")?(?:an? )?{_DAY})*"
-)
-_T = r"\d\d?:\d\d"
-_HOURS = (
-    rf"(?:between|from) {_T} (?:and|to|until|till) {_T}|outside(?: of)? {_T} (?:to|and|until|-) {_T}"
-    rf"|before {_T} (?:and|or|nor|but) after {_T}|after {_T} (?:and|or|nor|but) before {_T}"
-    rf"|{_T} (?:to|until|till) {_T}|from {_T} on(?:wards?)?|(?:before|after|until|till) {_T}"
-)
-
-
-def days(grammar: Grammar, at: int) -> Iterator[Found]:
-    if m := compiled(rf" *(?P<said>{_DAYS})(?![\w:])").match(grammar.text, at):
-        yield m["said"], m.end()
-
-
-def hours(grammar: Grammar, at: int) -> Iterator[Found]:
-    if m := compiled(rf" *(?P<said>{_HOURS})(?![\w:])").match(grammar.text, at):
-        yield m["said"], m.end()
-
-
 def money(grammar: Grammar, at: int) -> Iterator[Found]:
     """An amount; with a currency it is none, as no call is asked for its currency."""
     m = compiled(
@@ -177,8 +153,6 @@ SMALL: dict[str, Rule] = {
     "time": time,
     "number": number,
     "nth": nth,
-    "days": days,
-    "hours": hours,
     "money": money,
     "word": plain_word,
     "identifier": identifier,

@@ -26,7 +26,7 @@ _IN = (
 )
 _WINDOW = "(?:time )?(?:window|period|span|interval|stretch)"
 _UNIT = "second|minute|hour"
-_EVERY_DAY = "(?:on |at )?(?:every day|any day|all days)(?: of the week)?"
+_SHORT = "Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
 CONTRACTIONS = (
     (r"[\u2018\u2019]", "'"),
     (r"[\u201c\u201d]", '"'),
@@ -64,10 +64,11 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"\b(?:earlier|sooner) than ({_T})", r"before \1"),
     (rf"\b(?:later than|past) ({_T})", r"after \1"),
     (rf"\bonly (after|before) ({_T}),? (and|but) only (?=(?:after|before) {_T})", r"only \1 \2 \3 "),
+    (rf"(?P<lead>^|[,:(/&-] ?|\b(?:on|and|or|to|from|never|not|only|no|every|except|but|until|through"
+     rf"|unless|any|is|a) )"
+     rf"(?P<d>(?-i:{_SHORT}))\b\.?", lambda m: f"{m['lead']}{_day(m['d'])}"),
     (rf"\b({_D})s? ?- ?(?=(?:{_D})s?\b)", r"\1 to "),
     (rf"\b({_D})s? (to|through|thru) ({_D})s?\b", lambda m: f"{_day(m[1])} to {_day(m[3])}"),
-    (rf"\b(?:{_EVERY_DAY}) (?:except|but|other than|apart from|save) (?:for )?(?:on )?(?:an? )?"
-     rf"(?P<d>{_D})s?(?: (?:and|or) (?:on )?(?:an? )?(?P<e>{_D})s?)?\b", lambda m: _all_days_but(m)),
     AFTER_BEING,
     (r"\b(?:at the latest|no later than|not later than) (?=\d+ [a-z]+ after )", "within "),
     (rf"\b{DAY}\b", "per calendar day"),
@@ -117,15 +118,24 @@ def _window(m: re.Match[str]) -> str:
     return f"{number} {m['u'].lower()}{'' if number == '1' else 's'}"
 
 
+_IN_THE_EVENING = (
+    r"\b(?P<h>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?::(?P<m>\d\d))?"
+    r"(?: o['\u2019]?clock)?,? (?:in the (?P<half>morning|afternoon|evening)|(?P<night>at night))\b"
+)
+
+
+def _of_the_clock(m: re.Match[str]) -> str:
+    """`6 in the evening` by the clock of twelve hours."""
+    late = m["night"] or m["half"].lower() != "morning"
+    hour = NUMBERS.get(m["h"].lower()) or int(m["h"])
+    if hour > 12 or (m["night"] and hour < 6):
+        return m[0]
+    return f"{hour}:{m['m'] or '00'} {'pm' if late else 'am'}"
+
+
 def _day(name: str) -> str:
     """`Friday` of `fri`."""
     return next(day for day in NAMES if day.lower().startswith(name.lower()[:3]))
-
-
-def _all_days_but(m: re.Match[str]) -> str:
-    others = {_day(name) for name in (m["d"], m["e"]) if name}
-    *days, last = [day for day in NAMES if day not in others]
-    return f"only on {', '.join(days)} and {last}"
 
 
 def without_quoted(text: str) -> tuple[str, Callable[[str], str]]:
@@ -145,7 +155,7 @@ def without_quoted(text: str) -> tuple[str, Callable[[str], str]]:
 def spelled(sentence: str) -> str:
     """Numbers as digits, clock times as `09:00`; quoted values as they are."""
     text, put_back = without_quoted(" ".join(sentence.split()).removesuffix(".").strip())
-    text = in_digits(clock_times(text))
+    text = in_digits(clock_times(compiled(_IN_THE_EVENING).sub(_of_the_clock, text)))
     for pattern, said in _TABLE:
         text = compiled(pattern).sub(said, text)
     numbers = "|".join(sorted(set(NUMBERS) - {"once", "one"}, key=len, reverse=True))

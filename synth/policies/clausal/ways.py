@@ -28,6 +28,13 @@ from synth.policies.clausal.ways_of_order import (
     last_if,
     next_after,
 )
+from synth.policies.clausal.ways_of_times import (
+    MUST_TIMES,
+    NEVER_TIMES,
+    ONLY_TIMES,
+    OTHER_TIMES,
+    is_said_of_the_next,
+)
 
 _BESIDE = ("same", "run", "first", "later", "from then", "always", *OF_COUNTS)
 """Adjuncts that change no kind of rule."""
@@ -232,6 +239,7 @@ _UNTIL: Mapping[tuple[str, ...], Way] = {
     ("last failed",): _while_failed,
 }
 _NEVER: Mapping[tuple[str, ...], Way] = {
+    **NEVER_TIMES,
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else _needs("unless")(m),
     ("without later",): never_unanswered(),
@@ -276,6 +284,7 @@ _BLOCKED: Mapping[tuple[str, ...], Way] = {
 _STOPPED_BY = ("after", "if", "failed", "failed often", "failed within", "during")
 """What may stop something; `stop before noon` is no ban before noon."""
 _ONLY: Mapping[tuple[str, ...], Way] = {
+    **ONLY_TIMES,
     ("after so many",): lambda m: (
         f"{m.b('after so many')} must happen at least {m.of('after so many').number} times before {m.a}"
     ),
@@ -295,6 +304,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("days", "hours"): _hours_of_days(allowed=True),
 }
 _MUST: Mapping[tuple[str, ...], Way] = {
+    **MUST_TIMES,
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
     ("straight after",): next_after("straight after"),
@@ -343,11 +353,14 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
 }
 _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     **ORDER_WAYS,
+    **OTHER_TIMES,
     "never": _NEVER,
     "blocked": _BLOCKED,
     "only": _ONLY,
     "must": _MUST,
     "follow": _MUST,
+    "headed never": {kinds: way for kinds, way in _NEVER.items() if kinds},
+    "headed": {kinds: _ONLY[kinds] for kinds in (("days",), ("hours",), ("days", "hours"), ("far enough",))},
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
     "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
@@ -417,7 +430,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
     },
-    "two": {("time",): _counted("time")},
+    "two": {("time",): _counted("time"), ("too soon",): OTHER_TIMES["no two"]["too soon",]},
     "fresh": {(kind,): fresh(kind) for kind in ("if", "every", "before")},
     "try": {
         (): lambda m: tried_again()(m) if m.demand.others else None,
@@ -502,7 +515,11 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
     if len(set(kinds)) < len(kinds):
         return None
     only = m.demand.kind == "only" or any(a.only for a in m.adjuncts)
-    if only and m.demand.kind not in ("only", "may", "must", "do"):
+    if not is_said_of_the_next(m):
+        return None
+    if any(a.contrary for a in m.adjuncts) and m.has("days") and m.has("hours"):
+        return None
+    if only and m.demand.kind not in ("only", "may", "must", "do", "headed"):
         return None
     if only and (m.later or _only_this(m)):
         return None

@@ -1,0 +1,109 @@
+"""The ways to say what must come soon, and not so soon, what is spaced, and what stands directly before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.ways_of_order import Way, if_perfect
+
+SPACED = ("too soon", "far enough")
+"""Adjuncts that say how far from one another the calls of one action are."""
+
+
+def _spaced(kind: str) -> Way:
+    """Of one action; of several it is not known which of them are near each other."""
+
+    def way(m: Meaning) -> str | None:
+        if len(m.demand.events) != 1 or (m.of(kind).fact is not None and m.b(kind) != m.a):
+            return None
+        return f"{m.a} must never happen within {m.d(kind)} after {m.a}"
+
+    return way
+
+
+def _never_within(kind: str, time: str) -> Way:
+    return lambda m: f"{m.a} must never happen within {m.d(time)} after {m.b(kind)}"
+
+
+def _after_a_wait(kind: str, how: str = "") -> Way:
+    return lambda m: f"{m.a} must never happen within {m.demand.how} after {m.b(kind)}{how}"
+
+
+def _answered(kind: str, time: str) -> Way:
+    return lambda m: f"{m.b(kind)} must be followed by {m.a} within {m.d(time)}"
+
+
+def _directly_before(kind: str) -> Way:
+    return lambda m: f"{m.a} must happen immediately before {m.b(kind)}"
+
+
+def _has_directly_before(kind: str) -> Way:
+    return lambda m: f"{m.b(kind)} must happen immediately before {m.a}"
+
+
+def _beside(m: Meaning) -> str:
+    return f"{m.a} must not overlap {m.b('while none')}"
+
+
+def _answer_in(time: str) -> Way:
+    """`No freeze without notifying compliance within 10 minutes`; a check may be of the minutes before."""
+
+    def way(m: Meaning) -> str | None:
+        if time == "time" and m.checks:
+            return None
+        return f"{m.a} must be followed by {m.e} within {m.d(time)}"
+
+    return way
+
+
+NEVER_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("sooner",): _never_within("sooner", "sooner"),
+    ("ago", "if"): if_perfect(_never_within("if", "ago")),
+    ("after", "until passed"): _never_within("after", "until passed"),
+    ("if", "until passed"): if_perfect(_never_within("if", "until passed")),
+    ("too soon",): _spaced("too soon"),
+    ("unless just before",): _has_directly_before("unless just before"),
+}
+ONLY_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("far enough",): _spaced("far enough"),
+    ("if just before",): _has_directly_before("if just before"),
+    ("while none",): _beside,
+}
+_TRIGGERS = ("after", "every", "headline", "if")
+MUST_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("far enough",): _spaced("far enough"),
+    ("adjacent", "none between"): _directly_before("adjacent"),
+    ("before", "none between"): _directly_before("before"),
+    ("headline", "time"): _answered("headline", "time"),
+    **{(kind, "just before"): _directly_before(kind) for kind in ("every", "headline", "if", "intended")},
+    **{(kind, "then within"): _answered(kind, "then within") for kind in _TRIGGERS},
+}
+_CALL_BEFORE: Mapping[tuple[str, ...], Way] = {
+    (kind,): _directly_before(kind) for kind in ("every", "if", "intended", "headline")
+}
+OTHER_TIMES: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    "no two": {("too soon",): _spaced("too soon"), ("time",): _spaced("time")},
+    "without": {("then within",): _answer_in("then within"), ("time",): _answer_in("time")},
+    "answered in": {(): lambda m: f"{m.a} must be followed by {m.e} within {m.demand.how}"},
+    "wait": {
+        ("after",): _after_a_wait("after"),
+        ("if",): if_perfect(_after_a_wait("if")),
+        ("headline",): _after_a_wait("headline"),
+        ("failed",): _after_a_wait("failed", " fails"),
+    },
+    "call before": _CALL_BEFORE,
+    "bare": {
+        ("adjacent",): _directly_before("adjacent"),
+        ("far enough",): _spaced("far enough"),
+    },
+}
+
+
+def is_said_of_the_next(m: Meaning) -> bool:
+    """Does `the next refund` stand where calls are compared with one before, and not for any refund?"""
+    spaced = m.demand.kind == "apart" or any(m.has(kind) for kind in SPACED)
+    told = [e for a in m.adjuncts for f in (a.fact, a.until) if f is not None for e in f.events]
+    return not any(e.later for e in told) and (
+        spaced or not any(e.later for e in (*m.demand.events, *m.demand.others))
+    )
