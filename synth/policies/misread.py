@@ -37,6 +37,7 @@ _STATE = compiled(
     r"(?P<done>[a-z]+))\b"
 )
 _TIMES_ALONE = ("day", "week", "month", "hour", "minute", "second", "run", "conversation", "session")
+_DAYS_ALONE = ("day", "days", "weekday", "weekdays", "weekend", "weekends")
 _STILL = compiled(r"\b(?P<said>(?:that|which|who) (?:is|are) (?:still |already )?[a-z]+)\b")
 _ONLY_THESE = compiled(
     r"^(?P<said>(?:on|at|before|after|between|from|during) (?:[a-z]*days?|weekends?|\d\d?:\d\d)"
@@ -405,6 +406,15 @@ def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
                 f"cannot read {name!r} as an argument; of days of the calendar say 'per calendar day', of "
                 "any 24 hours 'within 24 hours'"
             )
+    for tools in rule.tools:
+        for one in tools.asked:
+            name = str(one.path[-1]).lower() if one.path else ""
+            if name in _DAYS_ALONE and not compiled(rf"\b(?:with|whose|args\.) ?{name}\b").search(sentence):
+                raise BadInput(
+                    f"cannot read {name!r} as an argument; days are said as '{_bare(tools)} must happen on "
+                    f"weekdays', with hours as '{_bare(tools)} must never happen on Fridays after 18:00', an "
+                    f"argument as 'args.{name}'"
+                )
 
 
 def _not_only_these_then(sentence: str, rule: PolicyKind) -> None:

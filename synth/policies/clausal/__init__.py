@@ -11,7 +11,9 @@ is read, where two say different things it has two meanings.
 - `words`, `small`: the words of clauses, and what is said in a few of them.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
-- `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
+- `failing`, `waiting`: what is said of failed calls; of pauses.
+- `clock`, `spans`, `durations`, `together`, `just_before`: hours and days; how far apart, how long, what runs
+  at once, what stands directly before.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
 - `quotas`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a number.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.

@@ -45,19 +45,20 @@ _HOURS: tuple[tuple[str, str], ...] = (
 
 
 def day_names(grammar: Grammar, at: int) -> Iterator[Found]:
-    """`Friday`, `Mondays and Tuesdays`, `weekdays (Monday to Friday)`: the days, Monday being 0."""
+    """`Friday`, `Mondays and Tuesdays`, `weekdays (Monday to Friday)`."""
     m = compiled(rf" *{_DAYS}").match(grammar.text, at)
     if m is None:
         return
-    days = _days_of(m["days"])
-    if m["same"] is None or _days_of(m["same"]) == days:
+    days = _plainly(m["days"])
+    if m["same"] is None or days_in(_plainly(m["same"])) == days_in(days):
         yield days, m.end()
 
 
-def _days_of(text: str) -> frozenset[int]:
-    plain = compiled(r"\b(?:business|week|work) ?(?=days?\b)").sub("working ", text)
+def _plainly(text: str) -> str:
+    plain = compiled(r"\b(?:business |work)(?=days?\b)").sub("working ", text)
+    plain = compiled(r"\bweek (?=days?\b)").sub("week", plain)
     plain = compiled(r" ?\b(?:through|thru|till|until)\b ?| ?-(?=[a-z])").sub(" to ", plain)
-    return days_in(plain.replace("/", " and "))
+    return re.sub(" *[/&] *", " and ", plain)
 
 
 def days(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -65,11 +66,14 @@ def days(grammar: Grammar, at: int) -> Iterator[Found]:
     m = compiled(r" *(?:on|at|over|during|in|from)(?= )").match(grammar.text, at)
     for names, end in grammar.matches("day_names", m.end() if m else at):
         if m or compiled(rf" *{_RANGE}").match(grammar.text, at):
-            yield _on(names), end
+            yield f"on {names}", end
 
 
-def _on(names: frozenset[int]) -> str:
-    *first, last = [NAMES[day] for day in sorted(names)]
+def _on_others(names: str) -> str | None:
+    """All days but these."""
+    if days_in(names) == WEEK:
+        return None
+    *first, last = [NAMES[day] for day in sorted(WEEK - days_in(names))]
     return f"on {', '.join(first)} and {last}" if first else f"on {last}"
 
 
@@ -92,7 +96,7 @@ def other_hours(said: str) -> str | None:
 
 
 def _days(p: Parts) -> Adjunct:
-    return Adjunct("days", said=_on(p["d"]))
+    return Adjunct("days", said=f"on {p['d']}")
 
 
 def _hours(p: Parts) -> Adjunct:
@@ -102,8 +106,8 @@ def _hours(p: Parts) -> Adjunct:
 def _other(p: Parts) -> Adjunct | None:
     """`Unless it is a weekday`, `on any day but Friday`: at all other times."""
     if "d" in p:
-        others = WEEK - p["d"]
-        return Adjunct("days", said=_on(others), contrary=True) if others else None
+        others = _on_others(p["d"])
+        return Adjunct("days", said=others, contrary=True) if others else None
     said = other_hours(p["h"])
     return Adjunct("hours", said=said, contrary=True) if said else None
 
@@ -228,8 +232,8 @@ CLOCK: dict[str, Rule] = {
     "hours": hours,
     "instant": instant,
     "bare_times": [
-        ("[on|from|during] {d:day_names} [only]", _days),
-        ("{h:hours} [only]", _hours),
+        ("[on|from|during] {d:day_names}", _days),
+        ("{h:hours}", _hours),
         (f"[on] {_ANY_DAY} {_BUT} [on] {{d:day_names}}", _other),
     ],
     "clocked": [
@@ -286,6 +290,8 @@ CLOCK: dict[str, Rule] = {
         # with a colon
         ("{e:events} ,|->|=", demanding("headed")),
         ("{e:events} [,|->|=] never|not", demanding("headed never")),
+        ("{e:events} ,|->|= only {w:bare_times}", at_these("only")),
+        ("{e:events} ,|->|= {w:bare_times} only", at_these("only")),
         ("{e:events} ,|->|= allowed|permitted|possible", demanding("headed")),
     ],
     "named": [("{e:events}", lambda p: p["e"]), ("{e:acts}", lambda p: p["e"])],

@@ -126,6 +126,5 @@ DURATIONS: dict[str, Rule] = {
          f"|the] start|starting"
          "|it_starts|they_start|it_begins|it_started|beginning", taking),
         (f"{{t:object}} {SHOULD} [always] be {{g:past}} in {{d:no_longer}}", _done_in),
-        (f"{{t:object}} {NO} [ever] be {{g:past}} for {{d:too_long}}", _done_in),
     ],
 }  # fmt: skip

@@ -171,8 +171,6 @@ SPANS: dict[str, Rule] = {
         ("{e:act} again", lambda p: p["e"]),
         (f"{{v:verbing}} {_NEXT} {{t:thing}}", _same_object),
         (f"{{v:verb}} {_NEXT} {{t:thing}}", _same_object),
-        (f"{{v:verbing}} {_NEXT}|another [{_ONE}]", lambda p: p["v"]),
-        (f"{{v:verb}} {_NEXT}|another [{_ONE}]", lambda p: p["v"]),
         (f"{_NEXT}|another [{_ONE}]", lambda p: Event(REPEATED)),
         ("doing it|so again", lambda p: Event(REPEATED)),
         (f"{AGENT} [{MAY}] {{n:next_one}}", lambda p: p["n"]),
@@ -225,7 +223,8 @@ SPANS: dict[str, Rule] = {
          _span("too soon")),
     ],
     "far_enough": [
-        ("[at] {d:long_enough} apart [from] [each_other|one_another] [or_more]", _span("far enough")),
+        ("[at] {d:long_enough} apart [from] [each_other|one_another] [or_more|at_least]", _span("far"
+         " enough")),
         ("at|in|with intervals|an_interval|a_spacing|gaps|a_gap|a_pause of {d:long_enough}", _span("far"
          " enough")),
         (f"with [{_PAUSE}] {{d:long_enough}} [{_GAP}] " + _BETWEEN, _span("far enough")),
@@ -247,6 +246,7 @@ SPANS: dict[str, Rule] = {
          lambda p: Adjunct("until passed", time=p["d"])),
         (f"until|before|till [{_LEAST}] {{d:time}} later", lambda p: Adjunct("until passed", time=p["d"])),
         ("less_than|under|within the_last {d:time} ago", lambda p: Adjunct("ago", time=p["d"])),
+        ("in_under|under|in_less_than {d:time} [later]", lambda p: Adjunct("time", time=p["d"])),
         (f"within|in|inside|no_later_than the_next|the_following {{d:time}} [{_THEN}]",
          lambda p: Adjunct("then within", time=p["d"])),
         (f"within|in|inside|no_later_than|at_most {{d:time}} {_THEN}",

@@ -64,6 +64,7 @@ TOGETHER: dict[str, Rule] = {
          lambda p: ((p["d"],), "") if p["t"].action == p["d"].action else None),
     ],
     "adjunct": [
+        (f"{_ALONGSIDE} {{es:events}}", lambda p: Adjunct("beside", Fact(p["es"][0], "noun", p["es"][1]))),
         (f"{_WHEN} {{f:going}}", lambda p: Adjunct("while", p["f"])),
         (f"{_WHEN}|provided|provided_that {{es:none_going}}",
          lambda p: None if p["es"][1] else Adjunct("while none", Fact(p["es"][0], "running"))),

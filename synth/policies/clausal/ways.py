@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
-from synth.policies.clausal.parts import Adjunct
+from synth.policies.clausal.parts import Adjunct, Fact
 from synth.policies.clausal.ways_of_following import (
     answered,
     fails_within,
@@ -114,10 +114,11 @@ def _one_at_a_time(m: Meaning) -> str | None:
     return f"{m.a} must not overlap each other"
 
 
-def _beside(m: Meaning) -> str | None:
+def _beside(m: Meaning, fact: Fact | None = None) -> str | None:
     """`No transfer during a freeze` is not of the call that freezes."""
-    verbs = {action.verb for e in m.demand.others if (action := m.actions.get(e.action))}
-    return None if verbs & LASTING else f"{m.a} must not overlap {m.e}"
+    others, joint = (m.demand.others, m.demand.joint) if fact is None else (fact.events, fact.joint)
+    verbs = {action.verb for e in others if (action := m.actions.get(e.action))}
+    return None if verbs & LASTING else f"{m.a} must not overlap {m.named(others, joint)}"
 
 
 def _hours_of_days(allowed: bool) -> Way:
@@ -240,6 +241,7 @@ _UNTIL: Mapping[tuple[str, ...], Way] = {
 }
 _NEVER: Mapping[tuple[str, ...], Way] = {
     **NEVER_TIMES,
+    ("beside",): lambda m: _beside(m, m.of("beside").fact),
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else _needs("unless")(m),
     ("without later",): never_unanswered(),

@@ -34,8 +34,16 @@ def _answered(kind: str, time: str) -> Way:
     return lambda m: f"{m.b(kind)} must be followed by {m.a} within {m.d(time)}"
 
 
-def _directly_before(kind: str) -> Way:
-    return lambda m: f"{m.a} must happen immediately before {m.b(kind)}"
+def _directly_before(kind: str, said: str = "") -> Way:
+    """`If B is to be done, A directly before`: what follows `if` is no clause of its own then."""
+
+    def way(m: Meaning) -> str | None:
+        behind = bool(said) and not m.of(kind).leads
+        if behind and m.adjuncts.index(m.of(kind)) < m.adjuncts.index(m.of(said)):
+            return None
+        return f"{m.a} must happen immediately before {m.b(kind)}"
+
+    return way
 
 
 def _has_directly_before(kind: str) -> Way:
@@ -76,7 +84,10 @@ MUST_TIMES: Mapping[tuple[str, ...], Way] = {
     ("adjacent", "none between"): _directly_before("adjacent"),
     ("before", "none between"): _directly_before("before"),
     ("headline", "time"): _answered("headline", "time"),
-    **{(kind, "just before"): _directly_before(kind) for kind in ("every", "headline", "if", "intended")},
+    **{
+        (kind, "just before"): _directly_before(kind, "just before")
+        for kind in ("every", "headline", "if", "intended")
+    },
     **{(kind, "then within"): _answered(kind, "then within") for kind in _TRIGGERS},
 }
 _CALL_BEFORE: Mapping[tuple[str, ...], Way] = {
