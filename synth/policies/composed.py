@@ -289,7 +289,7 @@ def _earliest(s: _Sentence) -> str | None:
     )
 
 
-def _never_so_soon(s: _Sentence) -> str:
+def _never_so_soon(s: _Sentence) -> str | None:
     """`Never less than 5 minutes after B` asks for no B; `never sooner than that` may."""
     if s.of("earliest").get("said").lower() != "less than":
         return _earliest(s)

@@ -224,7 +224,7 @@ _SHUT = (
     f"{BANNED}|closed|blocked|taboo|no_days|no_day|not_days|a_no-go|no-go|blackout_days|not_open"
     "|not_available"
 )
-_IS = "is|are|,|=|->"
+_IS = "is|are|,|:|=|->"
 
 CLOCK: dict[str, Rule] = {
     "day_names": day_names,
@@ -261,7 +261,7 @@ CLOCK: dict[str, Rule] = {
         ("{a:clocked} [,] [and|but] never|not {b:clocked}", _not_at_the_others),
     ],
     "leading": [
-        ("{d:day_names} ,", lambda p: (replace(_days(p), leads=True),)),
+        ("{d:day_names} ,|:", lambda p: (replace(_days(p), leads=True),)),
     ],
     "demand": [
         # which times alone
@@ -288,11 +288,11 @@ CLOCK: dict[str, Rule] = {
         (f"may|can|should|must|shall|could {{e:events}} {HAPPEN}", demanding("may")),
         ("is|are {e:events} allowed|permitted|possible|ok|okay|acceptable", demanding("may")),
         # with a colon
-        ("{e:events} ,|->|=", demanding("headed")),
-        ("{e:events} [,|->|=] never|not", demanding("headed never")),
-        ("{e:events} ,|->|= only {w:bare_times}", at_these("only")),
-        ("{e:events} ,|->|= {w:bare_times} only", at_these("only")),
-        ("{e:events} ,|->|= allowed|permitted|possible", demanding("headed")),
+        ("{e:events} ,|:|->|=", demanding("headed")),
+        ("{e:events} [,|:|->|=] never|not", demanding("headed never")),
+        ("{e:events} ,|:|->|= only {w:bare_times}", at_these("only")),
+        ("{e:events} ,|:|->|= {w:bare_times} only", at_these("only")),
+        ("{e:events} ,|:|->|= allowed|permitted|possible", demanding("headed")),
     ],
     "named": [("{e:events}", lambda p: p["e"]), ("{e:acts}", lambda p: p["e"])],
 }  # fmt: skip

@@ -46,7 +46,7 @@ _LIMIT = (
 )
 _LIMITED = "limited|capped|restricted|bounded|time-boxed|timeboxed|held|kept|confined"
 _EACH = "each|apiece|every_time|each_time|per_call|each_one|at_a_time|in_each_case|individually"
-_IS = "is|are|,|=|->|:"
+_IS = "is|are|,|:|=|->"
 _DONE = "finished|completed|done|over|complete|through|finished_with|concluded|finalised|finalized"
 _ONE_OF = "any_one|any_single|a_single|each|every|any|one|each_single|every_single"
 
@@ -81,8 +81,8 @@ DURATIONS: dict[str, Rule] = {
         (f"no {{e:events}} {ALLOWED} [ever] {_TAKE} {{d:too_long}}", taking),
         (f"no {{e:events}} {ALLOWED} [ever] {_EXCEED} {{d:time}}", taking),
         ("no {e:events} {d:too_long}", taking),
-        ("{e:events} , {d:no_longer}", taking),
-        ("{e:events} [,] <= {d:time}", taking),
+        ("{e:events} ,|: {d:no_longer}", taking),
+        ("{e:events} [,|:] <= {d:time}", taking),
         (f"{{e:events}} is|are|{SHOULD} [be] {_LIMITED} to|at|within|under|below {{d:so_long}}", taking),
         (f"[{AGENT}] [{SHOULD}] cap|limit|restrict|hold|keep|time-box|timebox|bound {{e:events}} "
          "at|to|under|within|below {d:so_long}", taking),
@@ -97,7 +97,7 @@ DURATIONS: dict[str, Rule] = {
         (f"{{e:events}} {_LENGTH} {_IS} {_AT_MOST} {{d:time}}", taking),
         (f"{{e:events}} has|have|gets|get|is_given [a|an] {_LIMIT} of {{d:time}}", taking),
         ("{e:events} has|have|gets|get|is_given|are_given {d:no_longer}", taking),
-        (f"[the] {_LENGTH} of|for {{e:lasting}} [is|,|=|are|{SHOULD}|{MAY}] [be|stay|remain|not_be]"
+        (f"[the] {_LENGTH} of|for {{e:lasting}} [is|,|:|=|are|{SHOULD}|{MAY}] [be|stay|remain|not_be]"
          f" {{d:no_longer}}",
          taking),
         (f"[the] {_LENGTH} of|for {{e:lasting}} {NO} [ever] {_EXCEED} {{d:time}}", taking),

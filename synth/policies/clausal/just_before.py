@@ -110,8 +110,8 @@ JUST_BEFORE: dict[str, Rule] = {
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
         (f"{_BEFORE_IT} {SHOULD} [always] {{e:acts}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
-        (f"{{a:events}} ,|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
-        (f"{{a:events}} ,|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
+        (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
+        (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
         ("{e:events}", lambda p: Demand("bare", p["e"][0], joint=p["e"][1])),
     ],
 }  # fmt: skip

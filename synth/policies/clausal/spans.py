@@ -253,8 +253,8 @@ SPANS: dict[str, Rule] = {
          lambda p: Adjunct("then within", time=p["d"])),
     ],
     "leading": [
-        ("{e:events} ,|->|=>", _headline("noun")),
-        ("{t:object} [has_been|is|was|been] {d:past} ,|->|=>", _headline("perfect")),
+        ("{e:events} ,|:|->|=>", _headline("noun")),
+        ("{t:object} [has_been|is|was|been] {d:past} ,|:|->|=>", _headline("perfect")),
         ("{e:acts} ->|=>", _headline("noun")),
     ],
     "demand": [
@@ -266,7 +266,7 @@ SPANS: dict[str, Rule] = {
         (f"do_not|never let [more_than] {{d:time}} {_PASS} after|since {{f:what}} without {{b:events}}",
          _not_let_pass),
         # not so soon after another action
-        (f"{{b:events}} , [a|{_LEAST}] {{d:long_enough}} {_GAP} after {{a:events}}", _after),
+        (f"{{b:events}} ,|: [a|{_LEAST}] {{d:long_enough}} {_GAP} after {{a:events}}", _after),
         (f"{{b:events}} requires|require|needs|need {_PAUSE} {{d:long_enough}} after {{a:events}}", _after),
         (f"{{b:events}} {SHOULD} wait [for] {{d:long_enough}} after {{a:events}}", _after),
         (f"{{a:events}} {_HOLDS_BACK} {{b:events}} for [the_next|the_following|the_first]"
@@ -277,12 +277,12 @@ SPANS: dict[str, Rule] = {
         (f"[{AGENT}] [{SHOULD}] wait|pause|leave|allow|let [for] {{d:long_enough}} [{_PASS}] "
          "before|until {e:next_one}", _apart),
         (f"[{AGENT}] [{SHOULD}] let {{d:long_enough}} {_PASS} {{g:apart}}", apart_by),
-        (f"[the|a|our] {_LEAST_GAP} {_GAP} [allowed|required] {{g:apart}} [is|,|=|{SHOULD}] [be] [of]"
+        (f"[the|a|our] {_LEAST_GAP} {_GAP} [allowed|required] {{g:apart}} [is|,|:|=|{SHOULD}] [be] [of]"
          f" {{d:long_enough}}",
          apart_by),
-        (f"[the|a|our] {_GAP} {{g:apart}} [,|=|is|{SHOULD}] [be] {{d:at_least_so_long}}", apart_by),
+        (f"[the|a|our] {_GAP} {{g:apart}} [,|:|=|is|{SHOULD}] [be] {{d:at_least_so_long}}", apart_by),
         (f"[the|a|our] {_LEAST_GAP} {_GAP} of {{d:time}} {{g:apart}}", apart_by),
-        ("{e:plurals} , {d:long_enough} apart [or_more]", _apart),
+        ("{e:plurals} ,|: {d:long_enough} apart [or_more]", _apart),
         (f"[{_CONSECUTIVE}] {{e:plurals}} {SHOULD}|is|are [always] [be|lie|stay|remain|come|happen] "
          "[spaced|kept|placed|separated|staggered|spread|timed] [out] [at] {d:long_enough} apart [or_more]",
          _apart),
