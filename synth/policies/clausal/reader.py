@@ -27,6 +27,7 @@ from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
 from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.just_before import JUST_BEFORE
+from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
@@ -45,8 +46,8 @@ from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spans import SPANS
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
-from synth.policies.clausal.totals import TOTALS
 from synth.policies.clausal.together import TOGETHER
+from synth.policies.clausal.totals import TOTALS
 from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
 from synth.policies.clausal.ways import in_words
