@@ -37,6 +37,7 @@ _STATE = compiled(
     r"(?P<done>[a-z]+))\b"
 )
 _TIMES_ALONE = ("day", "week", "month", "hour", "minute", "second", "run", "conversation", "session")
+_SHORT_DAYS = tuple(name[:3].casefold() for name in NAMES)
 _DAYS_ALONE = ("day", "days", "weekday", "weekdays", "weekend", "weekends")
 _STILL = compiled(r"\b(?P<said>(?:that|which|who) (?:is|are) (?:still |already )?[a-z]+)\b")
 _ONLY_THESE = compiled(
@@ -409,7 +410,10 @@ def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
     for tools in rule.tools:
         for one in tools.asked:
             name = str(one.path[-1]).lower() if one.path else ""
-            if name in _DAYS_ALONE and not compiled(rf"\b(?:with|whose|args\.) ?{name}\b").search(sentence):
+            days = all(str(value).casefold()[:3] in _SHORT_DAYS for value in one.values)
+            if name not in _DAYS_ALONE or not (days or one.type == "clock"):
+                continue
+            if not compiled(rf"\b(?:with|whose|args\.) ?{name}\b").search(sentence):
                 raise BadInput(
                     f"cannot read {name!r} as an argument; days are said as '{_bare(tools)} must happen on "
                     f"weekdays', with hours as '{_bare(tools)} must never happen on Fridays after 18:00', an "
