@@ -24,10 +24,9 @@ from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.following import FOLLOWING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
-from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
-from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.just_before import JUST_BEFORE
 from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
+from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.nothing_but import NOTHING_BUT
