@@ -143,8 +143,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, ONE_FOR_ONE)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *own)
-    rules = together(*tables, *more, SAME_THINGS, *orders, *TIMES, *own)
+    rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *TIMES, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 
