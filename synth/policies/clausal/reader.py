@@ -38,6 +38,7 @@ from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.quotas import QUOTAS
 from synth.policies.clausal.recoveries import RECOVERIES
 from synth.policies.clausal.retries import RETRIES
+from synth.policies.clausal.said import in_words
 from synth.policies.clausal.same_things import SAME_THINGS
 from synth.policies.clausal.setbacks import SETBACKS
 from synth.policies.clausal.shared_verbs import by_shared_verb
@@ -49,7 +50,6 @@ from synth.policies.clausal.together import TOGETHER
 from synth.policies.clausal.totals import TOTALS
 from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
-from synth.policies.clausal.ways import in_words
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from synth.policies.adverbials import Times
-from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
-from synth.policies.clausal.parts import Adjunct, Fact
+from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.parts import Fact
 from synth.policies.clausal.ways_of_following import (
     answered,
     fails_within,
@@ -33,16 +33,7 @@ from synth.policies.clausal.ways_of_times import (
     NEVER_TIMES,
     ONLY_TIMES,
     OTHER_TIMES,
-    is_said_of_the_next,
 )
-
-_BESIDE = ("same", "run", "first", "later", "from then", "always", *OF_COUNTS)
-"""Adjuncts that change no kind of rule."""
-
-
-def _with_the_same(fields: Sequence[str]) -> str:
-    return f" with the same {' and '.join(fields)}" if fields else ""
-
 
 # ---------------------------------------------------------------------- ways to say it
 
@@ -353,7 +344,7 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
     ("an hour",): _counted("an hour"),
     ("day",): _counted("day"),
 }
-_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     **ORDER_WAYS,
     **OTHER_TIMES,
     "never": _NEVER,
@@ -472,71 +463,3 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "overlap itself": {(): _one_at_a_time},
     "beside": {(): _beside},
 }
-
-
-def _only_this(m: Meaning) -> bool:
-    """`After B only A` forbids what is not A; `on Fridays, A only before noon` says nothing of other days."""
-    before = any(a.leads and not a.only and a.kind not in (*_BESIDE, "failed") for a in m.adjuncts)
-    return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
-
-
-def _of_all_of_them(m: Meaning) -> bool:
-    """`Once A and B are done` is after both; the language says that alone of what is needed first."""
-
-    def is_said(a: Adjunct) -> bool:
-        if a.kind in ("unless", "until", "without later"):
-            return True
-        if a.kind in ("after", "if", "state"):
-            return a.only or m.demand.kind == "only"
-        return a.kind == "before" and m.demand.kind == "never"
-
-    facts = [a for a in m.adjuncts if a.fact is not None and a.fact.clauses and a.fact.joint == "and"]
-    return all(map(is_said, facts))
-
-
-_BEFORE_IT = (
-    "needs",
-    "needs lately",
-    "own",
-    "have",
-    "do first",
-    "comes",
-    "pass",
-    "adjacent",
-    "so many before",
-)
-"""Demands on what comes first: `needs the gate opened afterwards` is none."""
-
-
-def in_words(m: Meaning, scoped: bool = False) -> str | None:
-    """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
-    same = m.same_fields()
-    if same is None or not m.is_plain() or not m.is_said_of_counts():
-        return None
-    kinds = tuple(sorted(a.kind for a in m.adjuncts if a.kind not in _BESIDE))
-    if len(set(kinds)) < len(kinds):
-        return None
-    only = m.demand.kind == "only" or any(a.only for a in m.adjuncts)
-    if not is_said_of_the_next(m):
-        return None
-    if any(a.contrary for a in m.adjuncts) and m.has("days") and m.has("hours"):
-        return None
-    if only and m.demand.kind not in ("only", "may", "must", "do", "headed"):
-        return None
-    if only and (m.later or _only_this(m)):
-        return None
-    if not _of_all_of_them(m):
-        return None
-    if m.has("from then") and m.demand.kind not in ("never", "never but", "only these", "then only", "stop"):
-        return None
-    if m.demand.kind == "may" and not only:
-        return None
-    if m.later and m.demand.kind in _BEFORE_IT:
-        return None
-    if m.has("run") and m.demand.kind not in COUNTED and not scoped:
-        return None
-    if m.demand.how == "again" and not kinds:
-        return None
-    way = _WAYS.get("only" if only else m.demand.kind, {}).get(kinds)
-    said = way(m) if way is not None else None
-    return None if said is None else f"{said}{_with_the_same(same)}"
