@@ -157,10 +157,13 @@ ONE_FOR_ONE: dict[str, Rule] = {
             own,
         ),
         # to get one for each
-        (f"[always] {{g:verbs}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
-        (f"[always] {{g:verbs}} {{b:one check of its own}} for {_EACH} {{a:event}}", _got),
-        (f"{AGENT} {SHOULD} [always] {{g:verbs}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
-        (f"{AGENT} {SHOULD} [always] {{g:verbs}} {{b:one check of its own}} for {_EACH} {{a:event}}", _got),
+        (f"[always] {{g:verb alone}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
+        (f"[always] {{g:verb alone}} {{b:one check of its own}} for {_EACH} {{a:event}}", _got),
+        (f"{AGENT} {SHOULD} [always] {{g:verb alone}} {{b:one of its own}} before {_EACH} {{a:event}}", _got),
+        (
+            f"{AGENT} {SHOULD} [always] {{g:verb alone}} {{b:one check of its own}} for {_EACH} {{a:event}}",
+            _got,
+        ),
         (f"{{t:object}} {SHOULD} [always] be {{d:past}} {_SEPARATELY} for|before {_EACH} {{a:event}}", _done),
         (f"for|before {_EACH} {{a:event}} [,] {{t:object}} {SHOULD} be {{d:past}} {_SEPARATELY}", _done),
         (
@@ -230,7 +233,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
     ],
     "own tails": [("{t:own tail}", lambda p: True), ("{t:own tail} {s:own tail}", lambda p: True)],
     "own_said": [("{d:own said}", lambda p: p["d"])],
-    "verbs": [("{v:verb}", lambda p: frozenset({p["v"].action}))],
+    "verb alone": [("{v:verb}", lambda p: frozenset({p["v"].action}))],
     "inside": [
         ("{d:own said} [{t:own tails}]", lambda p: (p["d"], ())),
         (

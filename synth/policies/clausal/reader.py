@@ -148,10 +148,15 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
 
 
 def together(*tables: Mapping[str, Rule]) -> dict[str, Rule]:
-    """One table of all; what several have of one name is joined."""
+    """One table of all; what several have of one name is joined.
+
+    Raises ValueError where a function has the name of something else, which it would silently replace.
+    """
     found: dict[str, Rule] = {}
     for table in tables:
         for name, rule in table.items():
             before = found.get(name, ())
+            if before and (callable(rule) or callable(before)):
+                raise ValueError(f"two rules have the name {name!r}, and one of them is a function")
             found[name] = rule if callable(rule) or callable(before) else (*before, *rule)
     return found

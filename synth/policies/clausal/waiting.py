@@ -19,7 +19,7 @@ _PAUSE = "a_pause_of|a_gap_of|a_break_of|an_interval_of|a_wait_of|a_delay_of"
 _NOT_ONE = NOT_A_THING | {"go", "piece", "sitting", "place", "word"}
 
 
-def of_one(grammar: Grammar, at: int) -> Iterator[Found]:
+def apart_of(grammar: Grammar, at: int) -> Iterator[Found]:
     """`in one cluster`, `for the same customer`, of two calls that are said to be apart."""
     m = compiled(
         r" *(?:in|on|of|for|at|from|to|with|within|by|against|into) "
@@ -90,7 +90,7 @@ _BESIDE_EACH = (
 _CALLS = "call|calls|use|uses|usage|invocation|invocations|run|runs|execution"
 
 WAITING: dict[str, Rule] = {
-    "of_one": of_one,
+    "apart_of": apart_of,
     "plurals": plurals,
     "deeds": deeds,
     "event": [
@@ -99,13 +99,13 @@ WAITING: dict[str, Rule] = {
         ("a|an call|use|invocation of|to {{e:exactly}}", lambda p: replace(p["e"], single=True)),
     ],
     "apart": [
-        ("between [any] 2 {e:event} {s:of_one}", _of_same),
+        ("between [any] 2 {e:event} {s:apart_of}", _of_same),
         (
             f"between [{_TWO}] {{e:plurals}}",
             lambda p: (p["e"], p["e"]),
         ),
         (
-            f"between [{_TWO}] {{e:plurals}} {{s:of_one}}",
+            f"between [{_TWO}] {{e:plurals}} {{s:apart_of}}",
             _of_same,
         ),
         ("from one {e:event} to the_next|another [one]", lambda p: (p["e"], p["e"])),
@@ -146,7 +146,7 @@ WAITING: dict[str, Rule] = {
             apart_by,
         ),
         (
-            f"[any] 2 {{e:event}} {{s:of_one}} {SHOULD} [always] be|lie|happen [{_LEAST}] {{d:time}} "
+            f"[any] 2 {{e:event}} {{s:apart_of}} {SHOULD} [always] be|lie|happen [{_LEAST}] {{d:time}} "
             f"[{_MORE}] apart",
             lambda p: apart_by({"g": _of_same(p), "d": p["d"]}),
         ),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from synth.policies.clausal import read
+from synth.policies.clausal.matching import Found, Grammar
+from synth.policies.clausal.reader import together
 
 YARD = ("check in the truck", "weigh the truck", "assign a dock")
 CARE = (
@@ -71,3 +76,16 @@ def test_an_action_is_named_in_any_of_its_forms(
 ) -> None:
     found = tuple(one.replace('"', "") for one in read(sentence, actions))
     assert found == (() if said is None else (said,))
+
+
+def test_no_rule_of_the_grammar_replaces_another_one_of_its_name() -> None:
+    """`of_one` of pauses stood for that of sums, and nothing said so."""
+    patterns: list[Any] = [("a", lambda p: p)]
+
+    def found(_grammar: Grammar, _at: int) -> Iterator[Found]:
+        yield from ()
+
+    assert together({"x": patterns}, {"x": patterns, "y": found}) == {"x": (*patterns, *patterns), "y": found}
+    for first, then in ((patterns, found), (found, patterns), (found, found)):
+        with pytest.raises(ValueError, match="two rules have the name 'x'"):
+            together({"x": first}, {"x": then})

@@ -92,7 +92,6 @@ If the catalogue import fails, lending books is suspended.
 After a failed catalogue import, do not lend books unless the catalogue has been imported.
 Wait 10 minutes before importing the catalogue.
 A failed catalogue import must not be retried.
-Lending a book must not exceed 500.
 Verify reader: two failures are fine, a fourth is forbidden.
 If a catalogue import keeps failing, notify the librarian.
 At most two failed reader verifications, failed ones included.
