@@ -37,7 +37,9 @@ _PASS = "pass|go_by|elapse|go_past|pass_by|lapse"
 def _soon(kind: str, fact: str = "f") -> Callable[[Parts], Adjunct | None]:
     def made(p: Parts) -> Adjunct | None:
         found: Fact | None = p.get(fact)
-        if found is not None and found.aspect in ("not", "running"):
+        if found is None:
+            return Adjunct(kind, None, None, p.get("d", ""), said="later" if kind == "time" else "")
+        if found.aspect in ("not", "running") or any(e.outcome in ("failed", "tried") for e in found.events):
             return None
         return Adjunct(kind, found, None, p.get("d", ""), said="later" if kind == "time" else "")
 

@@ -86,6 +86,8 @@ TRIED = (
     "print label attempts",
 )
 WRONG = """
+Notify the librarian at most 5 minutes after every failed catalogue import.
+Never lend a book within 5 minutes after an attempt to import the catalogue.
 After an attempt to import the catalogue, notify the librarian.
 A catalogue import must be followed by an attempt to notify the librarian.
 If the catalogue import fails, lending books is suspended.
@@ -152,6 +154,15 @@ def test_how_often_something_may_be_tried() -> None:
     assert not unlike(
         composed(TRIES, TRIED), "Print label must happen at most 2 times with the same reader_id"
     )
+
+
+def test_so_long_after_a_failure_is_not_so_long_after_a_success() -> None:
+    said = (
+        "After {} within 5 minutes notify the librarian",
+        "Notify the librarian within 5 minutes after {}",
+    )
+    rule = "If import catalogue fails, notify librarian must follow within 5 minutes"
+    assert not unlike(composed(said, FAILED), rule)
 
 
 @pytest.mark.parametrize("sentence", WRONG)
