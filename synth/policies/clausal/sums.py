@@ -36,7 +36,7 @@ def of_one(grammar: Grammar, at: int) -> Iterator[Found]:
     m = compiled(
         r" *(?:(?:to|for|of|from|on|by|in|at|with) (?:one|any one|any|any single|one single|a single|each"
         r"|every|a given"
-        r"|any given|one and the same|the same|that same|an?|an individual)|per) (?P<f>[a-z]+(?: (?:id"
+        r"|any given|one and the same|the same|that same|an?|an individual)|per) (?P<f>[a-z][a-z_]*(?: (?:id"
         r"|number)\b)?)(?![\w'-])"
     ).match(grammar.text, at)
     if m and m["f"].lower() not in NOT_A_THING and m["f"].lower() not in ("total", "all", "sum"):

@@ -47,6 +47,8 @@ Write a separate receipt for each payment release.
 Each payment release needs one approval.
 Approvals must not be reused.
 Get a separate approval after each payment release.
+Each payment release needs a separate approval or receipt.
+Every transfer run needs a dedicated confirmation or approval.
 """.strip().splitlines()
 
 
