@@ -256,6 +256,13 @@ class BoundedHeads(HttpToolsProtocol):
             cycle.disconnected = True
         self.doors.gone(self)
         super().connection_lost(exc)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Of all requests, each of which holds its connection: none waits for a search for cycles."""
+        self._unanswered.clear()
+        self.pipeline.clear()
+        self.cycle = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         before = self._heads
