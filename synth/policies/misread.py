@@ -23,6 +23,7 @@ from synth.policies.kinds.window import Window
 from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.nouns import Somewhere, words_of
 from synth.policies.patterns import compiled
+from synth.policies.unsaid import not_left_out
 from synth.policies.verbs import deeds_of, past_of
 
 _LOOKING = (*CHECKS, "look", "read", "view", "search", "call", "contact")
@@ -92,6 +93,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _no_day_as_argument(sentence, rule)
     _not_only_these_then(sentence, rule)
     _not_for_ever(sentence, rule)
+    not_left_out(sentence, rule)
 
 
 def not_an_action(rule: PolicyKind, names: Names) -> None:

@@ -1,0 +1,72 @@
+"""Words of a sentence of which its rule holds nothing: such a rule is refused, whoever read it."""
+
+from __future__ import annotations
+
+from synth.errors import BadInput
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.rate import Rate
+from synth.policies.kinds.total import Total
+from synth.policies.patterns import compiled
+
+_NEITHER_MORE_NOR_LESS = compiled(
+    r"\b(?P<said>(?:no|neither|not|never) (?:more|fewer|less)(?: than that)?,?(?: and| or| nor)? ?"
+    r"(?:no|not|never)? ?(?:less|fewer|more))\b"
+)
+_OF_EACH_ONE = compiled(
+    r"\b(?:of|for|to|by|in|on|from) (?P<said>(?:any|each|every|a|one) (?:given|single|individual|particular) "
+    r"(?!(?:runs?|conversations?|sessions?|calls?|turns?|messages?|days?|hours?|minutes?|times?|calendar)\b)"
+    r"(?P<thing>[a-z][a-z_]*))"
+)
+_ADDED = compiled(r"(?:cumulative|aggregate|combined|overall|summed)_?.*")
+"""What an argument is not called: it says that amounts are added."""
+_ONCE = compiled(r" *(?P<said>after|once|when|whenever|as soon as|every time|each time)\b")
+
+
+def not_left_out(sentence: str, rule: PolicyKind) -> None:
+    """BadInput where something that the sentence says is in no part of its rule."""
+    _no_least(sentence, rule)
+    _no_thing(sentence, rule)
+    _no_sum(rule)
+    _no_stretch(sentence, rule)
+
+
+def _no_least(sentence: str, rule: PolicyKind) -> None:
+    """`Open one ticket, no more and no less` asks for one as well."""
+    found = _NEITHER_MORE_NOR_LESS.search(sentence)
+    if found and isinstance(rule, Count | Rate) and getattr(rule, "least", None) is None and rule.most:
+        often = "once" if rule.most == 1 else f"{rule.most} times"
+        raise BadInput(f"cannot read {found['said']!r}; that is said as 'exactly {often}'")
+
+
+def _no_thing(sentence: str, rule: PolicyKind) -> None:
+    """`Restarts of any given service` are counted for each service."""
+    if not isinstance(rule, Count | Rate | Total) or not rule.most or getattr(rule, "same", None):
+        return
+    if found := _OF_EACH_ONE.search(sentence):
+        raise BadInput(f"cannot read {found['said']!r}; of each is said as 'with the same {found['thing']}'")
+
+
+def _no_sum(rule: PolicyKind) -> None:
+    """`The cumulative expansion of a volume` is no argument."""
+    for tools in rule.tools:
+        for one in tools.asked:
+            name = str(one.path[-1]) if one.path else ""
+            if _ADDED.fullmatch(name):
+                raise BadInput(
+                    f"cannot read {name!r} as an argument; amounts are added by 'The sum of FIELD of ACTION "
+                    "must be at most 500', with 'with the same FIELD' for those of each"
+                )
+
+
+def _no_stretch(sentence: str, rule: PolicyKind) -> None:
+    """`After A, B before C` forbids C from A until B; it asks for no A before B."""
+    if not isinstance(rule, Precedence) or len(rule.pairs) < 2 or not (found := _ONCE.match(sentence)):
+        return
+    (first, then), (again, last) = rule.pairs[:2]
+    if then.names == again.names:
+        until = f"{last.phrase} must never happen after {first.phrase} until {then.phrase}"
+        raise BadInput(
+            f"cannot read {found['said']!r} beside 'before'; write '{until}', or two rules of order"
+        )
