@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from synth.errors import BadInput
+from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.precedence import Precedence
@@ -21,6 +22,11 @@ _OF_EACH_ONE = compiled(
 )
 _ADDED = compiled(r"(?:cumulative|aggregate|combined|overall|summed)_?.*")
 """What an argument is not called: it says that amounts are added."""
+_COUNT_OF = compiled(r"\b(?P<said>count|number) of\b")
+_EQUAL = compiled(r"\b(?P<said>(?:equals|equal to|identical to|same as) (?:the )?(?P<value>[a-z][a-z_]*))\b")
+_LAST_FAILED = compiled(
+    r"\b(?:since|after) (?:(?:the|an?|any|every|each|its) )?(?P<said>(?:last |latest )?failed)\b"
+)
 _ONCE = compiled(r" *(?P<said>after|once|when|whenever|as soon as|every time|each time)\b")
 
 
@@ -29,6 +35,9 @@ def not_left_out(sentence: str, rule: PolicyKind) -> None:
     _no_least(sentence, rule)
     _no_thing(sentence, rule)
     _no_sum(rule)
+    _no_count(sentence, rule)
+    _no_other_argument(sentence, rule)
+    _no_failure(sentence, rule)
     _no_stretch(sentence, rule)
 
 
@@ -58,6 +67,41 @@ def _no_sum(rule: PolicyKind) -> None:
                     f"cannot read {name!r} as an argument; amounts are added by 'The sum of FIELD of ACTION "
                     "must be at most 500', with 'with the same FIELD' for those of each"
                 )
+
+
+def _no_count(sentence: str, rule: PolicyKind) -> None:
+    """`The count of failed loads` is no argument of a load."""
+    found = _COUNT_OF.search(sentence)
+    if found and any(
+        str(one.path[-1:]) == str((found["said"],)) for tools in rule.tools for one in tools.asked
+    ):
+        raise BadInput(
+            f"cannot read {found['said']!r} as an argument; how often is said as 'ACTION must happen at most "
+            "3 times' or 'ACTION must fail at most 3 times'"
+        )
+
+
+def _no_other_argument(sentence: str, rule: PolicyKind) -> None:
+    """`Where source equals target` may be the value `target`, or what the argument of that name is."""
+    for found in _EQUAL.finditer(sentence):
+        word = found["value"]
+        for tools in rule.tools:
+            for one in tools.asked:
+                if one.op in ("in", "not in") and one.values == (word,):
+                    raise BadInput(
+                        f"cannot read {found['said']!r}; write 'equal to its {word}' where that is another "
+                        f"argument of the call, or 'is \"{word}\"' where it is a value"
+                    )
+
+
+def _no_failure(sentence: str, rule: PolicyKind) -> None:
+    """`Since the last failed booking` is not since a booking."""
+    found = _LAST_FAILED.search(sentence)
+    if found and isinstance(rule, AbsenceAfter) and not rule.failed:
+        raise BadInput(
+            f"cannot read {found['said']!r}; a failure is said as 'ACTION must never happen within 5 minutes "
+            "after ACTION fails'"
+        )
 
 
 def _no_stretch(sentence: str, rule: PolicyKind) -> None:
