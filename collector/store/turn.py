@@ -25,7 +25,7 @@ BEGIN = "BEGIN IMMEDIATE"
 
 
 def begin(connection: Connection) -> None:
-    """Begin a transaction that writes; raises `OperationalError` of SQLAlchemy after `BUSY_SECONDS`."""
+    """Begin a transaction that writes; raises SQLAlchemy's errors, after `BUSY_SECONDS` that it is locked."""
     began = time.monotonic()
     connection.begin()
     with at_once(connection) as driver:
@@ -33,9 +33,10 @@ def begin(connection: Connection) -> None:
             try:
                 driver.execute(BEGIN)
                 return
-            except sqlite3.OperationalError as failure:
+            except sqlite3.Error as failure:
                 waited = time.monotonic() - began
-                if failure.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or waited > BUSY_SECONDS:
+                code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+                if code & 0xFF != sqlite3.SQLITE_BUSY or waited > BUSY_SECONDS:
                     raise as_usual(connection, BEGIN, failure) from failure
             time.sleep(LOOK_SECONDS if waited < LONG_SECONDS else SELDOM_SECONDS)
 

@@ -100,3 +100,17 @@ def test_what_fails_for_another_reason_is_told_at_once(store: Store) -> None:
         driver_of(connection).execute("BEGIN")
         with pytest.raises(OperationalError, match="within a transaction"):
             turn.begin(connection)
+
+
+def test_a_file_that_is_damaged_is_told_like_one_that_is_away(store: Store) -> None:
+    """It is no fault of what was sent: whoever sent it shall come again."""
+    with store.write():
+        pass
+    assert store.file is not None
+    with sqlite3.connect(store.file) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    with store.file.open("r+b") as file:
+        file.write(b"x" * 4096)
+    with pytest.raises(Overloaded, match=r"not a database|malformed"), store.write() as connection:
+        connection.exec_driver_sql("UPDATE projects SET name = 'other'")
