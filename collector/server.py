@@ -59,8 +59,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.log_format, settings.log_level)
     with listening(settings) as sock:
         server = Server(settings, sock)
-        calm_garbage_collection(ANSWERING, ANSWERING_ROUNDS)
-        sys.setswitchinterval(SWITCH_SECONDS)
+        _have_answers_go_first()
         server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
 
 
@@ -73,9 +72,14 @@ def serve_beside(
     service = Service(order.settings, Clock(order.clock), crew, order)
     server = Server(order.settings, sock, service)
     threading.Thread(target=listen, args=(server.stop,), daemon=True).start()
+    _have_answers_go_first()
+    server.run_here(lambda _url: None)
+
+
+def _have_answers_go_first() -> None:
+    """The event loop waits neither long for a search for cycles nor for a thread of this process."""
     calm_garbage_collection(ANSWERING, ANSWERING_ROUNDS)
     sys.setswitchinterval(SWITCH_SECONDS)
-    server.run_here(lambda _url: None)
 
 
 @contextlib.contextmanager

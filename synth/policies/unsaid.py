@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from synth.errors import BadInput
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.count import Count
@@ -10,6 +12,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.total import Total
 from synth.policies.patterns import compiled
+from synth.policies.where import Comparison
 
 _NEITHER_MORE_NOR_LESS = compiled(
     r"\b(?P<said>(?:no|neither|not|never) (?:more|fewer|less)(?: than that)?,?(?: and| or| nor)? ?"
@@ -41,6 +44,12 @@ def not_left_out(sentence: str, rule: PolicyKind) -> None:
     _no_stretch(sentence, rule)
 
 
+def _asked(rule: PolicyKind) -> Iterator[Comparison]:
+    """What the rule asks of the arguments of its actions, where it names them."""
+    for tools in rule.tools:
+        yield from (one for one in tools.asked if one.path)
+
+
 def _no_least(sentence: str, rule: PolicyKind) -> None:
     """`Open one ticket, no more and no less` asks for one as well."""
     found = _NEITHER_MORE_NOR_LESS.search(sentence)
@@ -59,22 +68,19 @@ def _no_thing(sentence: str, rule: PolicyKind) -> None:
 
 def _no_sum(rule: PolicyKind) -> None:
     """`The cumulative expansion of a volume` is no argument."""
-    for tools in rule.tools:
-        for one in tools.asked:
-            name = str(one.path[-1]) if one.path else ""
-            if _ADDED.fullmatch(name):
-                raise BadInput(
-                    f"cannot read {name!r} as an argument; amounts are added by 'The sum of FIELD of ACTION "
-                    "must be at most 500', with 'with the same FIELD' for those of each"
-                )
+    for one in _asked(rule):
+        name = str(one.path[-1])
+        if _ADDED.fullmatch(name):
+            raise BadInput(
+                f"cannot read {name!r} as an argument; amounts are added by 'The sum of FIELD of ACTION "
+                "must be at most 500', with 'with the same FIELD' for those of each"
+            )
 
 
 def _no_count(sentence: str, rule: PolicyKind) -> None:
     """`The count of failed loads` is no argument of a load."""
     found = _COUNT_OF.search(sentence)
-    if found and any(
-        str(one.path[-1:]) == str((found["said"],)) for tools in rule.tools for one in tools.asked
-    ):
+    if found and any(one.path[-1] == found["said"] for one in _asked(rule)):
         raise BadInput(
             f"cannot read {found['said']!r} as an argument; how often is said as 'ACTION must happen at most "
             "3 times' or 'ACTION must fail at most 3 times'"
@@ -85,13 +91,11 @@ def _no_other_argument(sentence: str, rule: PolicyKind) -> None:
     """`Where source equals target` may be the value `target`, or what the argument of that name is."""
     for found in _EQUAL.finditer(sentence):
         word = found["value"]
-        for tools in rule.tools:
-            for one in tools.asked:
-                if one.op in ("in", "not in") and one.values == (word,):
-                    raise BadInput(
-                        f"cannot read {found['said']!r}; write 'equal to its {word}' where that is another "
-                        f"argument of the call, or 'is \"{word}\"' where it is a value"
-                    )
+        if any(one.op in ("in", "not in") and one.values == (word,) for one in _asked(rule)):
+            raise BadInput(
+                f"cannot read {found['said']!r}; write 'equal to its {word}' where that is another argument "
+                f"of the call, or 'is \"{word}\"' where it is a value"
+            )
 
 
 def _no_failure(sentence: str, rule: PolicyKind) -> None:

@@ -16,8 +16,6 @@ from synth.policies.patterns import compiled
 
 _MOST = "at_most|at_the_most|no_more_than|not_more_than|up_to|max|max.|maximum|a_maximum_of|maximally"
 _AT_MOST = "at_most|at_the_most|max|max.|maximum|tops|or_fewer|or_less|and_no_more|and_not_more|only"
-_ONE = "one|1|exactly_one|exactly_1|at_most_one|at_most_1|only_one|only_1|a_single|just_one|one_single"
-_TO = "to|of|for|on|with|in|from|at|by|about|into|onto|over|through|via|using|across"
 _ALL_TOGETHER = (
     "all_together|together|taken_together|altogether|in_total|in_all|combined|all_in_all|in_sum|all_told"
 )

@@ -28,7 +28,6 @@ _SOON = (
     "|in_no_more_than|within_no_more_than|within_less_than|inside_of|within_a_maximum_of|at_the_latest"
     "|not_more_than_within"
 )
-_OLD = "within|in|inside|no_later_than"
 _UP_TO = "less_than|under|at_most|no_more_than|not_more_than|no_longer_than|not_longer_than|a_maximum_of"
 _OR_LESS = "or_less|at_most|at_the_most|at_the_latest"
 _PASS = "pass|go_by|elapse|go_past|pass_by|lapse"

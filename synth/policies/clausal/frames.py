@@ -167,7 +167,6 @@ _IN_NO_CASE = "under_no_circumstances|in_no_case|on_no_account|at_no_point|at_no
 _FIRST = "first|opening|initial"
 _LAST = "last|final|closing|concluding"
 _BEGIN = "start|begin|open|kick_off|commence|lead_off"
-_BEGINS = f"starts|begins|opens|kicks_off|commences|{_BEGIN}"
 _END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
 _ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
 _AVOID = "refrain_from|abstain_from|avoid"

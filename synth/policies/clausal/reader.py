@@ -65,6 +65,8 @@ _OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both")
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
 TIMES = (CLOCK, SPANS, DURATIONS, TOGETHER, JUST_BEFORE)
+_NOBODY_COUNTS = 50
+"""A greater number, where amounts are added, is no number of calls."""
 MAX_LENGTH = 300
 """Code points of a sentence that is taken apart."""
 
@@ -103,9 +105,6 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     said = _not_so_often(sentence, said)
     fuller = {one.replace(" per run", "", 1) for one in said if " per run" in one}
     return tuple(one for one in said if one not in fuller)
-
-
-_NOBODY_COUNTS = 50
 
 
 def _not_so_often(sentence: str, said: dict[str, None]) -> dict[str, None]:

@@ -62,11 +62,6 @@ def _apart(p: Parts) -> Demand:
     return apart_by({"e": event, "d": p["d"]})
 
 
-def _spaced(p: Parts) -> Demand | None:
-    event = passive(p)
-    return None if event is None else _apart({"e": event, "d": p["d"]})
-
-
 def _after(p: Parts) -> Demand | None:
     """`Loan payouts: 45-minute wait after a raise`: so long after the one no other."""
     (events, joint), (others, other) = p["b"], p["a"]

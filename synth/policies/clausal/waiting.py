@@ -53,11 +53,6 @@ def _of_same(p: Parts) -> tuple[Event, Event]:
     return event, event
 
 
-def _apart(p: Parts) -> Demand | None:
-    event = passive(p)
-    return None if event is None else apart_by({"e": event, "d": p["d"]})
-
-
 def _but_not(p: Parts) -> Demand | None:
     """`Campaigns can be paused but not launched`: what is allowed asks for nothing."""
     one, other = p["a"], p["d"]

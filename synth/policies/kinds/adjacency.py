@@ -29,8 +29,6 @@ from synth.policies.kinds.plans import Slot, directly, needs_one, slots_besides,
 from synth.policies.kinds.sweeps import directly_before
 from synth.policies.names import Names, Tools
 
-_SIDE = "(?P<side>before|after)"
-
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Adjacency:
     first, then = (m["a"], m["b"]) if m["side"].lower() == "before" else (m["b"], m["a"])
