@@ -24,7 +24,7 @@ try:
 except ImportError:  # not on Windows, where only the threads of one process see each other
     fcntl = None  # type: ignore[assignment]
 
-UNIT_MIB, UNITS = 32, 6
+UNIT_MIB, UNITS = 32, 5
 """With what all processes have after hours of anything, and 64 MiB of bodies, this is less than 600 MiB."""
 NEXT = UNITS
 """The byte that is held by whoever is served next: who needs much is not passed by those who need little."""

@@ -32,7 +32,7 @@ SHARE = WAITING // 2
 """Of one sender."""
 SECONDS = 15.0
 """Of CPU time until a body is given up, and four times as many by the clock."""
-MEMORY_MIB = 224
+MEMORY_MIB = 192
 """Of the process; a body that takes more is answered with 413."""
 LITTLE_MIB = 96
 """Of the process at first: a body for which that does not do is read again, with more."""

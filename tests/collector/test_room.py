@@ -13,9 +13,11 @@ from contextlib import ExitStack
 import pytest
 
 from collector.errors import Overloaded
-from collector.memory import TooBig, resident
+from collector.memory import READ_BYTES, TooBig, resident
+from collector.otlp import decoder
+from collector.pipeline import asked, checker
 from collector.room import UNIT_MIB, UNITS, Room
-from collector.settings import MIB
+from collector.settings import MIB, Settings
 from tests.support.traces import PATIENCE, eventually
 
 ALL = UNIT_MIB * UNITS
@@ -41,6 +43,14 @@ def test_so_much_is_taken_at_once_and_no_more(room: Room) -> None:
         assert refused.value.retry_after
     with room.taken(10 * ALL, soon()):  # all there is
         pass
+
+
+def test_what_one_process_may_take_is_there() -> None:
+    """A bound beyond what is shared would be memory that nobody counts."""
+    assert decoder.MEMORY_MIB - decoder.REST_MIB <= ALL
+    assert asked.MEMORY_MIB - asked.REST_MIB <= ALL
+    assert READ_BYTES <= ALL * MIB
+    assert Settings().checker_mib - checker.OWN_MIB <= ALL + UNIT_MIB
 
 
 def test_a_block_that_fails_gives_it_back(room: Room) -> None:
