@@ -28,11 +28,15 @@ _NOT_BOTH = re.compile(r"\b(?:not|never|cannot|\w+n['\u2019]t) (?P<said>[^,]* an
 _NOR = re.compile(r"\b(?:n?or|neither|both)\b", re.IGNORECASE)
 
 
+def is_ban_of_several(rule: PolicyKind) -> bool:
+    """Is each of several actions forbidden?"""
+    most = getattr(rule, "most", None)
+    return rule.kind == "count" and most == 0 and len({t.names for t in rule.tools}) > 1
+
+
 def no_ban_of_both(sentence: str, rule: PolicyKind) -> None:
     """TwoReadings for `do not ship and refund`, which may forbid each of them, or both together."""
-    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len({t.names for t in rule.tools}) < 2:
-        return
-    if (found := _NOT_BOTH.search(sentence)) and not _NOR.search(sentence):
+    if is_ban_of_several(rule) and (found := _NOT_BOTH.search(sentence)) and not _NOR.search(sentence):
         one, other = (tools.phrase for tools in rule.tools[:2])
         raise TwoReadings(
             f"cannot read '{found['said']}' of what must not happen; write "

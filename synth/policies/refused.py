@@ -14,7 +14,12 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies import clausal
 from synth.policies.adverbials import at_times
-from synth.policies.bans_of_two import no_ban_after_both, no_ban_after_each, no_ban_of_both
+from synth.policies.bans_of_two import (
+    is_ban_of_several,
+    no_ban_after_both,
+    no_ban_after_each,
+    no_ban_of_both,
+)
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.courtesies import without_courtesies
@@ -25,6 +30,7 @@ from synth.policies.granted import granted, said_of_some
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.in_place import Again, InPlace, with_arguments
 from synth.policies.inflected import inflected
+from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.gap import Gap
@@ -116,6 +122,8 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
         rule = asked
     if _may_be_an_amount(sentence, rule):
         rule = _of_each_amount(sentence, rule, names)
+    if is_ban_of_several(rule):
+        rule = _of_both_together(sentence, names, forms) or rule
     no_ban_after_each(sentence, rule)
     no_ban_of_both(sentence, rule)
     no_ban_after_both(sentence, rule)
@@ -126,6 +134,13 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     not_misread(sentence, rule)
     not_an_action(rule, names)
     return of_one_thing(sentence, rule)
+
+
+def _of_both_together(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """`Do not pay and refund the same claim_id`, which forbids neither by itself."""
+    rules = [rule for _, rule in _clauses(" ".join(sentence.split()).removesuffix("."), names, forms)]
+    together = len(rules) == 1 and isinstance(rules[0], AbsenceAfter) and len(rules[0].pairs) > 1
+    return _without_clauses(rules[0]) if together else None
 
 
 def _of_some_calls(sentence: str, names: Names, again: Again) -> PolicyKind | None:

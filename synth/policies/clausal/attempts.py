@@ -125,7 +125,7 @@ def _failed_again(kind: str) -> Callable[[Parts], Demand | None]:
 
 
 _TRY = "try|attempt|do|make|repeat|retry|start"
-_TRIED = "tried|attempted|retried|repeated|done|made|tried_again|redone"
+_TRIED = "tried|attempted|retried|repeated|done|made|tried_again|redone|called|run|used|executed|started"
 _IT = "it|this|that|them|another|another_one|a_second_one|another_attempt|a_second_time"
 
 

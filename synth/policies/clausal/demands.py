@@ -9,7 +9,7 @@ from synth.policies.action_forms import singular
 from synth.policies.clausal.facts import by_it, passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import ANY, Demand, Event, Fact, with_same
-from synth.policies.clausal.relative import thing_of, which
+from synth.policies.clausal.relative import are_of_one_thing, thing_of, which
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
@@ -68,7 +68,7 @@ def counted_object(p: Parts) -> Demand | None:
     how, n = p.get("c") or ("at most", p["n"])
     return (
         Demand("count", (replace(thing, single=False),), how=how, number=n)
-        if verb.action == thing.action
+        if verb.action == thing.action and thing.role != "any"
         else None
     )
 
@@ -101,7 +101,7 @@ def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
 
     def made(p: Parts) -> Demand | None:
         first, then = p["s"], p["d"]
-        if first.noun != then.noun or first.action == then.action:
+        if not (first.noun == then.noun or are_of_one_thing(first, then)) or first.action == then.action:
             return None
         same = thing_of(first, then)
         if kind != "needs":
@@ -114,9 +114,9 @@ def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
 def _undone(p: Parts) -> Demand | None:
     """`An uninspected car must not be handed over`."""
     first, then = p["s"], p["d"]
-    if first.noun != then.noun or first.action == then.action or then.role:
+    if not are_of_one_thing(first, then) or first.action == then.action:
         return None
-    return Demand("never", (which(then, Fact((first,), "not")),))
+    return Demand("never", (which(replace(then, noun=first.noun), Fact((first,), "not")),))
 
 
 def _to_such(kind: str) -> Callable[[Parts], Demand | None]:

@@ -16,6 +16,7 @@ from synth.policies.action_forms import LIGHT, noun_of, singular
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
+    DENOMINAL,
     GIVEN,
     GIVEN_TO,
     GIVING,
@@ -31,6 +32,7 @@ from synth.policies.clausal.kinds_of_verbs import (
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
 from synth.policies.clausal.phrases import BEFORE_NOUNS, Phrase, phrase_of, stem_of
+from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
@@ -45,6 +47,9 @@ _DET = (
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
+_THING = rf"(?P<obj>(?!(?:it|them|of|to|for|in|on|{'|'.join(NOT_A_THING)})\b)[a-z][a-z_]*)"
+_WHATEVER = rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_THING}"
+"""Whatever something may be done to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,9 @@ class Action:
     """Is it named without its tail, as no other action has its verb and object?"""
     others_up: str = ""
     """What stands behind its verb in the names of others: `in`, of `check` beside `check in`."""
+
+    to_anything: bool = False
+    """Is its verb said of whatever thing: `refund an order`, of `issue refund`?"""
 
     @property
     def is_check(self) -> bool:
@@ -185,7 +193,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 })) if not one.particle else "",
             )
         )  # fmt: skip
-    return (*found, *_in_other_words(found), *_of_programs(found))
+    return (*found, *_in_other_words(found), *_of_what_is_given(found), *_of_programs(found))
 
 
 def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
@@ -200,6 +208,18 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
         verb, particle = OF_TWO_WORDS.get(one.verb, ("", ""))
         if verb and verb not in verbs and one.nouns and not one.particle:
             yield replace(one, verb=verb, particle=particle, verb_alone=False, gives=False)
+
+
+def _of_what_is_given(actions: Sequence[Action]) -> Iterator[Action]:
+    """`Refund an order`, of `issue refund`, where no other action has that verb."""
+    verbs = {one.verb for one in actions}
+    for one in actions:
+        verb = DENOMINAL.get(one.nouns[-1]) if one.gives and len(one.nouns) == 1 and not one.tail else None
+        if verb and verb not in verbs:
+            yield replace(
+                one, verb=verb, particle="", nouns=(), verb_alone=True, noun_alone=False, gives=False,
+                to_anything=True,
+            )  # fmt: skip
 
 
 def _of_programs(actions: Sequence[Action]) -> Iterator[Action]:
@@ -225,7 +245,15 @@ def by_name(
     ]
     return {
         "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
-        "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
+        "check": _finder(
+            [
+                way
+                for one in actions
+                if one.is_check
+                for way in (Way(re.escape(one.phrase.casefold()), one.number), *_nouns(one))
+            ],
+            nouns,
+        ),
         "exactly": _finder([*exact, *map(_as_noun, exact)], nouns),
         "going_out": _finder(all_of(lambda one: _goes_out(one, "(?:goes|go) out")), nouns),
         "never_going_out": _finder(all_of(lambda one: _goes_out(one, _NOT_OUT)), nouns),
@@ -243,6 +271,9 @@ def by_name(
         "done": _several(all_of(_done), nouns),
         "noun_done": _finder(all_of(_given_out), nouns),
         "thing": _several(all_of(_things), nouns),
+        "whatever": _several(
+            [Way(_WHATEVER, one.number, role="any") for one in actions if one.to_anything], nouns
+        ),
         "sole": _finder(
             [way for one in actions if one.noun_alone for way in _things(one) if not way.role], nouns
         ),
@@ -295,6 +326,10 @@ class Way(NamedTuple):
 
 def _state(one: Action) -> Iterator[Way]:
     """`a closed ticket`, `an order that was cancelled`."""
+    if one.to_anything:
+        yield Way(
+            rf"(?:(?:the|an?|any|every|each|all) )?{past_of(one.verb)} {_THING}", one.number, role="such"
+        )
     lead = r"(?:(?:the|an?|any|every|each|all) )?"
     if one.nouns and one.particle:
         yield Way(
@@ -355,6 +390,9 @@ def _whom(one: Action) -> str:
 
 def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
     verb, up = form(one.verb), one.up
+    if one.to_anything:
+        yield Way(rf"{verb} {_WHATEVER}", one.number, role="any")
+        yield Way(rf"{verb} (?P<it>it|them)", one.number)
     if one.to:
         thing = rf"(?: (?:{_WHICH}|(?P<det>{_DET}))(?P<of>(?!(?:it|them)\b)[a-z][a-z_]*)| (?P<it>it|them))?"
         yield Way(rf"{verb}{thing}{up} {one.to}", one.number)
@@ -413,6 +451,9 @@ def _nouns(one: Action) -> Iterator[Way]:
 
 def _done(one: Action) -> Iterator[Way]:
     done = past_of(one.verb)
+    if one.to_anything:
+        yield Way(done, one.number, role="any")
+        return
     if one.to:
         yield Way(rf"{done}{one.up} {one.to}", one.number, role="whatever")
         if len(one.tail) > 1 and one.tail[-1] not in BEFORE_NOUNS:
@@ -451,9 +492,10 @@ def _finder(
 ) -> Callable[[Grammar, int], Iterator[Found]]:
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         longest: dict[int, list[tuple[Event, int]]] = {}
-        for pattern, number, bare, _ in ways:
+        for pattern, number, bare, role in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                event = replace(_event(m, number, bare), noun=() if bare else nouns.get(number, ()))
+                own = _any_noun(m) if role == "any" else nouns.get(number, ())
+                event = replace(_event(m, number, bare), noun=() if bare else own)
                 longest.setdefault(m.end(), []).append((event, m.end()))
         for _, found in sorted(longest.items(), reverse=True):
             if len({event.action for event, _ in found}) == 1:
@@ -473,9 +515,17 @@ def _several(
                 noun = (
                     (singular(m["of"]),) if role == "whatever" and "of" in m.re.groupindex else nouns[number]
                 )
-                yield replace(_event(m, number, bare), noun=noun, role=role), m.end()
+                if role in ("any", "such"):
+                    noun = _any_noun(m)
+                own = "" if role == "such" else role
+                yield replace(_event(m, number, bare), noun=noun, role=own), m.end()
 
     return find
+
+
+def _any_noun(m: re.Match[str]) -> tuple[str, ...]:
+    """The noun of whatever something is done to; none where it is not said there."""
+    return (singular(m["obj"].lower()),) if "obj" in m.re.groupindex else ()
 
 
 def _event(m: re.Match[str], number: int, bare: bool) -> Event:

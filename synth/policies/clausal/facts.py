@@ -54,6 +54,7 @@ def passive(p: Parts) -> Event | None:
     return replace(
         thing, same=thing.same | done.same, about=thing.about | done.about,
         outcome=thing.outcome or done.outcome, beside=(*thing.beside, *done.beside),
+        role="" if thing.role == "any" else thing.role,
     )  # fmt: skip
 
 
@@ -137,6 +138,8 @@ FACTS: dict[str, Rule] = {
     "object": [
         ("{e:thing}", with_mods),
         ("{e:thing} {m:mods}", with_mods),
+        ("{e:whatever}", with_mods),
+        ("{e:whatever} {m:mods}", with_mods),
         ("{s:identifier}", lambda p: Event(ANYTHING, same=p["s"])),
     ],
     "past": [

@@ -84,7 +84,7 @@ def _all_before(p: Parts) -> Adjunct:
 
 
 def _nouned(kind: str) -> Callable[[Parts], Adjunct]:
-    return lambda p: Adjunct(kind, Fact(p["e"] if isinstance(p["e"], tuple) else (p["e"],), "noun"))
+    return lambda p: Adjunct(kind, Fact(_events(p["e"])[0], "noun", _events(p["e"])[1]))
 
 
 def _both_done(p: Parts) -> Demand | None:
@@ -463,6 +463,12 @@ FRAMES: dict[str, Rule] = {
         (
             f"before {{t:object}} {MAY} be {{d:past}}",
             lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
+        ),
+        (
+            f"before {{e:events}} {MAY}|is|are [be] allowed|permitted|possible|resumed|happen"
+            f"|resume|continue|run "
+            "[again]",
+            _nouned("before"),
         ),
         (f"before|ahead_of|prior_to {_OTHERS}", _all_before),
         (

@@ -23,6 +23,12 @@ GIVEN = (
     "discount",
 )
 """What is given by whatever verb: `a replacement`, of `ship replacement`."""
+DENOMINAL = {noun: noun for noun in ("refund", "credit", "discount", "invoice", "bill", "quote")} | {
+    "replacement": "replace",
+    "compensation": "compensate",
+    "reimbursement": "reimburse",
+}
+"""What is given, by the verb that says so of whatever it is given for: `refund an order`."""
 CHECKS = (
     "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
     "test",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.events import Action
-from synth.policies.clausal.kinds_of_verbs import is_another_each_time
+from synth.policies.clausal.kinds_of_verbs import SOMEBODY, is_another_each_time
 from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
@@ -122,6 +122,9 @@ class Meaning:
             if not named and any(e.itself and self._is_of_others(e, meant) for e in events):
                 return None
             fields = meant
+        fields |= self._told_by_ids(about)
+        if self.demand.how == "anybody":
+            fields = fields - frozenset(SOMEBODY) or fields
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
         counted = self.demand.kind in COUNTED
@@ -140,6 +143,17 @@ class Meaning:
                 return None
             fields = frozenset(e.noun[-1] for e in single)
         return tuple(sorted(fields))
+
+    @property
+    def same_is_said(self) -> bool:
+        """Is it said of what field or thing that it is the same, and not of `it` alone?"""
+        said = (*(e.same for e in self._all_events()), *(a.same for a in self.adjuncts))
+        return any(same - {IT} for same in said)
+
+    def _told_by_ids(self, about: frozenset[str]) -> frozenset[str]:
+        """`For an order_id, unless the order has been paid`: the order that this field says."""
+        nouns = {noun for e in self._facts() for noun in self._object(e)}
+        return frozenset(field for field in about if field.endswith("_id") and field[:-3] in nouns)
 
     def _is_of_others(self, event: Event, meant: frozenset[str]) -> bool:
         """Is it done to other things? `Scan the parcel before loading it` says what is loaded."""
@@ -181,6 +195,8 @@ class Meaning:
 
     def _object(self, event: Event) -> tuple[str, ...]:
         action = self.actions.get(event.action)
+        if event.noun and action is not None and event.noun[-1] not in action.nouns:
+            return (event.noun[-1],)
         return (action.nouns[-1],) if action is not None and action.nouns else ()
 
     @property
@@ -192,6 +208,8 @@ class Meaning:
         """Does what is said of numbers alone stand behind a number of which it is true?"""
         if not any(self.has(kind) for kind in OF_COUNTS):
             return self.demand.how != "just"
+        if self.demand.kind in ("both", "both of one"):
+            return not any(self.has(kind) for kind in OF_COUNTS if kind != "of one")
         counted = self.demand.kind in (*COUNTED, "so many before") or self.has("after so many")
         if not counted or (self.has("overall") and self.same_fields()):
             return False

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Event, Fact
-from synth.policies.clausal.words import AGENT, ALLOWED, BEFORE, HAPPEN, HAS_BEEN, MAY, NO, SHOULD
+from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, BEFORE, HAPPEN, HAS_BEEN, MAY, NO, SHOULD
 
 _APART = "separate|individual|distinct|dedicated|own|unshared"
+_NEW = "new|fresh|separate|individual|dedicated|distinct|renewed"
 _OF_ITS_OWN = "of_its_own|of_their_own|each|apiece|for_itself|just_for_it|for_it_alone"
 _SEPARATELY = "separately|individually|each_time|every_time|one_by_one|anew_each_time"
 _EACH = "each|every|each_single|every_single|each_individual|each_and_every|any_single"
@@ -95,12 +96,27 @@ def _of_its_own(what: str) -> Rule:
     ]
 
 
+_AS_OFTEN = "as_often_as|as_many_times_as|as_frequently_as"
+_ALL_TIMES = "at_any_time|at_all_times|at_every_moment|at_any_moment|always|at_any_point|at_every_point"
+_AN_OLD = "one|an|a|the_same|any|one_and_the_same|a_single|an_old|an_earlier|1|a_previous|a_used"
+_SEVERAL = "2|several|more_than_one|multiple|a_second|another|a_further|many|various"
+
+
+def _as_many(p: Parts) -> Demand | None:
+    """`Two refunds need two approvals`."""
+    return own(p) if p["n"] == p["m"] > 1 else None
+
+
 ONE_FOR_ONE: dict[str, Rule] = {
     "one of its own": _of_its_own("noun"),
     "one check of its own": _of_its_own("check"),
     "its one": [
         ("{e:one of its own}", lambda p: p["e"]),
         ("one|1|a_single|exactly_one|just_one {e:noun}", lambda p: p["e"]),
+    ],
+    "a new one": [
+        (f"a|an|one|its|their [own] {_NEW} {{e:check}}", lambda p: p["e"]),
+        ("another {e:check}", lambda p: p["e"]),
     ],
     "so far": [
         ("{e:noun}", lambda p: p["e"]),
@@ -194,6 +210,83 @@ ONE_FOR_ONE: dict[str, Rule] = {
         ),
         ("limit|cap|restrict {a:events} to|at|by the number of {b:so far}", own),
         ("at_most|no_more_than as_many {a:event} as {b:so far}", own),
+        (
+            f"{{a:events}} [{MAY}|{SHOULD}] [{HAPPEN}] at_most|no_more|only|not_more|maximally {_AS_OFTEN} "
+            "{b:so far}",
+            own,
+        ),
+        (f"{{a:events}} {MAY} [only] {HAPPEN} {_AS_OFTEN} {{b:so far}} [, [but] no_more|not_more]", own),
+        (f"{{a:acts}} at_most|only|no_more|not_more {_AS_OFTEN} {{b:so far}}", own),
+        (f"{AGENT} {MAY} {{a:acts}} [at_most|only|no_more] {_AS_OFTEN} {{b:so far}}", own),
+        (f"{AGENT} {SHOULD} {{a:acts}} at_most|only|no_more {_AS_OFTEN} {{b:so far}}", own),
+        (f"{{a:events}} [is|are] not|never|no [{HAPPEN}|done|made|called] {_OFTEN} than {{b:so far}}", own),
+        (f"{{a:events}} {MAY}|{SHOULD} {HAPPEN} no|not {_OFTEN} than {{b:so far}}", own),
+        ("there is|are never|not|no more {a:event} than {b:so far}", own),
+        (
+            f"{_ALL_TIMES} [,] there {SHOULD}|is|are [be] at_least as_many {{b:event}} as {{a:event}}",
+            own,
+        ),
+        (f"there {SHOULD}|is|are {_ALL_TIMES} [be] at_least as_many {{b:event}} as {{a:event}}", own),
+        (f"there {SHOULD}|is|are [be] at_least as_many {{b:event}} as {{a:event}} {_ALL_TIMES}", own),
+        (f"there {SHOULD}|is|are [be] at_least as_many {{b:check}} as {{a:event}}", own),
+        ("as_many {a:event} as {b:so far} [,] [and|but] [at_most|no_more|not_more]", own),
+        (
+            "{a:events} , one|1 {b:check} per_call|each|apiece|each_time|per_use|every_time"
+            "|for_every_call|for_each_call",
+            own,
+        ),
+        ("[exactly] one|1|a_single {b:check} per|for_each|for_every|for_any {a:event}", own),
+        (
+            f"{{b:a new one}} is|are [always] required|needed|mandatory|necessary for|before "
+            f"{_EACH} {{a:event}}",
+            own,
+        ),
+        (f"{{b:a new one}} for|before {_EACH} {{a:event}}", own),
+        (f"{{a:events}} [always] {_NEEDS} {{b:a new one}} {_SEPARATELY}", own),
+        (
+            f"for {_EACH} {{a:event}} [,] one|1|a|an {{b:check}} is|are required|needed|necessary [{BEFORE}]",
+            own,
+        ),
+        (
+            f"for {_EACH} {{a:event}} [,] {{b:a new one}} {SHOULD}|is [be] "
+            f"[required|needed|necessary] [{BEFORE}]",
+            own,
+        ),
+        (f"{AGENT} {_NEEDS} {{b:one of its own}} for|before {_EACH} {{a:event}}", own),
+        (f"{AGENT} {_NEEDS} {{b:a new one}} for|before {_EACH} {{a:event}}", own),
+        (f"{AGENT} {_NEEDS} one|1|a {{b:check}} for|before {_EACH} {{a:event}}", own),
+        (
+            f"never|do_not use|reuse|re-use|share|count {_AN_OLD} {{b:check}} [again] "
+            f"for|between|on {_SEVERAL} {{a:event}}",
+            own,
+        ),
+        (
+            f"{AGENT} {NO} use|reuse|re-use|share|count {_AN_OLD} {{b:check}} [again] "
+            f"for|between|on {_SEVERAL} {{a:event}}",
+            own,
+        ),
+        (
+            f"{{b:check}} {NO} [ever] be reused|re-used|used_again|shared|used for|between|on "
+            f"{_SEVERAL} {{a:event}}",
+            own,
+        ),
+        (
+            f"no {{b:check}} {ALLOWED} [ever] be reused|re-used|used_again|shared|used "
+            f"for|between|on {_SEVERAL} {{a:event}}",
+            own,
+        ),
+        (
+            f"{{b:check}} {MAY}|{SHOULD} [only] be used [only] [once|for] [for] one|1|a|a_single "
+            f"{{a:event}} [only]",
+            own,
+        ),
+        (f"{{b:check}} {MAY}|{SHOULD} only be used once for {{a:event}}", own),
+        ("{n:number} {a:event} needs|need|requires|require {m:number} {b:check}", _as_many),
+        ("without {b:one of its own} [,] no {a:event}", own),
+        (f"without {{b:one of its own}} [,] {{a:events}} is|are {BANNED}", own),
+        (f"without {{b:one of its own}} [,] {{a:events}} {NO} [ever] {HAPPEN}", own),
+        ("{a:events} has|have|gets|get [always] {b:one of its own}", own),
+        ("{a:events} comes|come|goes|go|happens|happen [always|only] with {b:one of its own}", own),
         # each is used up
         (
             f"each|every|one|an|a|a_single {{b:check}} {_COVERS} [only|exactly|just|at_most] one|1|a_single"

@@ -41,7 +41,7 @@ class Event:
     later: bool = False
     """Is it one that comes after another: `the next refund`?"""
     role: str = ""
-    """Which part of the action a thing is, or is done to; empty for its object."""
+    """Which part of the action a thing is, or is done to; empty for its object, `any` for whatever thing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from synth.policies.clausal.exclusion import EXCLUSION
 from synth.policies.clausal.facts import FACTS
 from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.following import FOLLOWING
+from synth.policies.clausal.for_whom import FOR_WHOM
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.just_before import JUST_BEFORE
@@ -29,7 +30,9 @@ from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
 from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.never_both import NEVER_BOTH
 from synth.policies.clausal.nothing_but import NOTHING_BUT
+from synth.policies.clausal.once_done import ONCE_DONE
 from synth.policies.clausal.one_for_one import ONE_FOR_ONE
 from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.openings import OPENINGS
@@ -48,6 +51,7 @@ from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
 from synth.policies.clausal.together import TOGETHER
 from synth.policies.clausal.totals import TOTALS
+from synth.policies.clausal.trying_again import TRYING_AGAIN
 from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
@@ -60,7 +64,7 @@ _MAY = re.compile(
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
-_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both")
+_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both", "both of one", "rules out")
 """Demands that compare calls of an action with one another, or name two."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
@@ -138,8 +142,22 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
-    more = (COUNTS, QUOTAS, AT_LEAST, VARIETIES, KINDS_OF_THINGS, AMOUNTS, TOTALS, ORDER, EXCLUSION, BRIEF)
-    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, ONE_FOR_ONE)
+    more = (
+        COUNTS,
+        QUOTAS,
+        AT_LEAST,
+        VARIETIES,
+        KINDS_OF_THINGS,
+        AMOUNTS,
+        TOTALS,
+        ORDER,
+        EXCLUSION,
+        NEVER_BOTH,
+        ONCE_DONE,
+        FOR_WHOM,
+        BRIEF,
+    )
+    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
     rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *TIMES, *own)

@@ -95,6 +95,11 @@ def _waits(p: Parts) -> Inside | None:
     return (demand, (Adjunct("recovered", p["r"]), *p.get("a", ())))
 
 
+def _passes(p: Parts) -> Demand:
+    """`If it fails, it must succeed before anything else`."""
+    return Demand("pass", (Event(AGAIN),))
+
+
 def _last_failed(p: Parts) -> Adjunct:
     return Adjunct("last failed", Fact((replace(p["e"], outcome="", single=False),), "fails"))
 
@@ -174,6 +179,13 @@ RECOVERIES: dict[str, Rule] = {
         (f"[all|any] {{e:events}} {SHOULD} {_WAIT}", _hold),
         (f"[{AGENT}] {SHOULD} hold_off|wait [with|on] {{e:events}}", _hold),
         ("[all|any] {e:events} is|are on_hold", _hold),
+        (f"[all|any] {{e:events}} {_HELD}", _hold),
+        (f"keep|leave [all|any|further] {{e:events}} {_HELD}", _hold),
+        (f"{AGENT} {SHOULD} keep|leave [all|any|further] {{e:events}} {_HELD}", _hold),
+        (
+            f"it|this|that {SHOULD} [first] succeed|work|pass|go_through|be_successful [{_ANEW}] [first]",
+            _passes,
+        ),
         (
             f"{AGENT} {SHOULD}|{MAY} [{HAVE}] {{v:verb}} no {{t:object}}",
             lambda p: (
@@ -192,6 +204,9 @@ RECOVERIES: dict[str, Rule] = {
         ),
     ],
     "inside": [
+        *whole("{e:events} needs|need|requires|require {r:recovery} first|before|beforehand", _waits),
+        *whole("{r:recovery} is|are needed|required|necessary before [any|all] {e:events}", _waits),
+        *whole(f"{{r:recovery}} {SHOULD} come|happen before [any|all] {{e:events}}", _waits),
         *whole(f"{{s:setback}} {_BLOCKS} [all|any|all_further|any_further|further] {{b:events}}", _blocked),
         *whole("{s:setback} puts|put [all|any|all_further|any_further|further] {b:events} on_hold", _blocked),
         *whole(

@@ -28,15 +28,21 @@ def which(event: Event, fact: Fact) -> Event:
     """`ship an order that has been paid`: what has or has not happened to the same thing."""
     if event.action == ANYTHING and not any(one.role for one in fact.events):
         return _beside(event, fact, event.same)
-    if not event.noun or any(one.noun[-1:] != event.noun[-1:] or one.role for one in fact.events):
+    if not event.noun or not are_of_one_thing(replace(event, role=""), *fact.events):
         return _unknown(event)
     return _beside(event, fact, thing_of(event, *fact.events))
 
 
 def thing_of(*events: Event) -> frozenset[str]:
     """The noun of what is done to one thing; of several words nobody knows which is the argument."""
-    words = min((event.noun for event in events), key=len)
+    words = min((event.noun for event in events if event.noun or event.bare), key=len, default=())
     return frozenset(words if len(words) == 1 else ())
+
+
+def are_of_one_thing(*events: Event) -> bool:
+    """Is all this done to one kind of thing? What is said of whatever thing has no noun."""
+    nouns = {event.noun[-1:] for event in events if event.noun or event.bare}
+    return len(nouns) == 1 and nouns != {()} and all(event.role in ("", "any") for event in events)
 
 
 def whose(event: Event, fact: Fact) -> Event:
@@ -77,7 +83,7 @@ def _passive(aspect: str) -> Callable[[Parts], Fact | None]:
 
 def thing_behind(grammar: Grammar, at: int) -> Iterator[Found]:
     """The noun of `for a patient`, before what says which."""
-    if m := compiled(r" *(?P<f>[a-z]+)(?![\w'-])").match(grammar.text, at):
+    if m := compiled(r" *(?P<f>[a-z][a-z_]*)(?![\w'-])").match(grammar.text, at):
         noun = singular(m["f"].lower())
         if noun not in NOT_A_THING:
             yield noun, m.end()
@@ -87,7 +93,7 @@ def _who(p: Parts) -> tuple[str, tuple[str, Fact]] | None:
     """Something was done to what stands behind."""
     fact: Fact = p["s"]
     for event in fact.events:
-        if not event.role and not event.bare and event.noun[-1:] != (p["w"],):
+        if not event.role and not event.bare and event.noun[-1:] != (p["w"].removesuffix("_id"),):
             return None
     return "of", (p["w"], fact)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from synth.policies.clausal.facts import with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import AGAIN, Adjunct, Demand, Event, Fact
-from synth.policies.clausal.words import AGENT, FAILS, HAPPEN, LATER, NO, ON_FAILURE, SHOULD
+from synth.policies.clausal.words import AGENT, ALLOWED, FAILS, HAPPEN, LATER, NO, ON_FAILURE, SHOULD
 from synth.policies.patterns import compiled
 
 Inside = tuple[Demand, tuple[Adjunct, ...]]
@@ -24,10 +24,12 @@ _ROW = (
     "|without_a_success_between_them|without_a_single_success_in_between|without_succeeding_in_between"
 )
 _STRAIGHT = "consecutive|successive|straight|back-to-back|sequential|uninterrupted|subsequent"
+_SERIES = "run|streak|series|sequence|string|chain"
 _NEXT = "a_later|later|a_subsequent|subsequent|a_following|following"
 _AFTER = (
     f"{LATER}|after_them|following_it|after_this|right_after_it|in_response|to_follow|to_happen_afterwards"
 )
+_DUE = "required|mandatory|needed|necessary|due|obligatory|compulsory|a_must"
 _ALWAYS = (
     "always|every_time|each_time|without_exception|in_every_case|in_all_cases|no_exceptions|in_any_case"
     "|every_single_time"
@@ -102,6 +104,18 @@ def _followed(p: Parts) -> Inside | None:
     return Demand("follow", events, joint=joint), (p["s"], *p.get("a", ()))
 
 
+def _failing_without(p: Parts) -> Inside | None:
+    """`No payment may fail without a later notice`."""
+    return _followed({**p, "s": Adjunct("failed", _fails({"es": p["e"]}), leads=True)})
+
+
+def _means(p: Parts) -> Inside | None:
+    """`A failed payment means that somebody must be paged`."""
+    demand: Demand = p["d"]
+    plain = demand.kind in ("must", "follow") and not any(e.outcome for e in demand.events)
+    return (replace(demand, kind="follow"), (p["s"], *p.get("a", ()))) if plain else None
+
+
 def whole(
     pattern: str, make: Callable[[Parts], Inside | None]
 ) -> list[tuple[str, Callable[[Parts], Inside | None]]]:
@@ -145,11 +159,24 @@ SETBACKS: dict[str, Rule] = {
         (f"{{e:event}} , {{n:number}} failures {_ROW}", _row_of),
         (f"{{e:event}} , {{n:number}} {_STRAIGHT} failures", _row_of),
         (f"{{e:event}} {FAILS} {{n:number}} {_STRAIGHT} times", _row_of),
+        (f"{{n:number}} times {_ROW} {{es:events}} {FAILS}", _number_failed),
+        (f"{AGENT} fails|failed|has_failed {{n:number}} times {_ROW} to {{es:acts}}", _number_failed),
+        (f"failing|having_failed {{n:number}} times {_ROW} to {{es:acts}}", _number_failed),
+        (f"failing|having_failed {{n:number}} {_STRAIGHT} times to {{es:acts}}", _number_failed),
+        (f"the {{n:nth}} {_STRAIGHT} {{f:failure}}", _number_failed),
+        (f"the {{n:nth}} {_STRAIGHT} failure of|at|in {{es:events}}", _number_failed),
+        ("the {n:nth} time in_a_row|running [that|when] {f:failure}", _number_failed),
+        (f"a|any|every|each {_SERIES} of {{n:number}} {{f:failure}} [{_ROW}]", _number_failed),
+        (f"a|any|every|each {_SERIES} of {{n:number}} failures of|at|in {{es:events}}", _number_failed),
     ],
     "setback": [("{f:failure}", _once), ("{o:so often}", _so_often)],
     "adjunct": [
         (f"{ON_FAILURE} {{f:failure}}", lambda p: Adjunct("failed", p["f"])),
         (f"{ON_FAILURE} {{o:so often}}", lambda p: replace(_so_often(p), leads=False)),
+        (
+            f"{ON_FAILURE} {{es:events}} has_not|have_not succeeded",
+            lambda p: Adjunct("not succeeded", _fails(p)),
+        ),
         ("with {es:events} failed|failing|having_failed", lambda p: Adjunct("failed", _fails(p))),
         (f"[,] {_ALWAYS}", lambda p: Adjunct("always")),
     ],
@@ -211,6 +238,24 @@ SETBACKS: dict[str, Rule] = {
             f" {_AFTER}",
             _followed,
         ),
+        *whole(f"{{b:events}} {SHOULD} [always] follow|come_after {{s:setback}}", _followed),
+        *whole("{b:events} [always] follows|follow {s:setback}", _followed),
+        *whole(f"{{s:setback}} , {{b:events}} [is|are] {_DUE}", _followed),
+        *whole(f"no {{e:events}} {ALLOWED} [ever] fail without {{b:events}} [{_AFTER}]", _failing_without),
+        *whole(f"{{e:events}} {NO} [ever] fail without {{b:events}} [{_AFTER}]", _failing_without),
+        *whole("[always] react|respond|reply to {s:setback} by|with {b:events}", _followed),
+        *whole(
+            f"{AGENT} {SHOULD} [always] react|respond|reply to {{s:setback}} by|with {{b:events}}", _followed
+        ),
+        *whole(
+            f"for {{s:setback}} [,] there {SHOULD}|is [be] a_later|a_subsequent|later {{b:events}}", _followed
+        ),
+        *whole(f"for {{s:setback}} [,] there {SHOULD}|is [be] {{b:events}} [{_AFTER}]", _followed),
+        *whole(f"for {{s:setback}} [,] {{b:events}} {SHOULD} follow|happen [{_AFTER}]", _followed),
+        *whole(f"for {{s:setback}} [,] {{b:events}} [is|are] {_DUE} [{_AFTER}]", _followed),
+        *whole(f"for {{s:setback}} [,] {{x:acts}} [{_AFTER}]", lambda p: _followed({**p, "b": p["x"]})),
+        *whole("never|do_not leave {s:setback} without {b:events}", _followed),
+        *whole("{s:setback} [always] requires|require|demands|means|mean [that] {d:demand}", _means),
         *whole("[always] follow|answer [up] {s:setback} [up] with|by {b:events}", _followed),
         *whole(
             f"{AGENT} {SHOULD} [always] follow|answer [up] {{s:setback}} [up] with|by {{b:events}}", _followed

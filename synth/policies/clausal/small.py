@@ -21,20 +21,29 @@ def same(grammar: Grammar, at: int) -> Iterator[Found]:
         r"|(?:to|for|from|by) one(?! (?:and|of|or)\b)"
         r"|(?:onto|into|off|through|towards) (?:that|the) same|(?:onto|into|off|through|towards) that|per"
         r"|for each|for every"
-        r"|for any one|for any given)"
+        r"|for any one|for any given|for a given|for a single|for any single|for a particular"
+        r"|for any particular|for each given|for each individual|for every single|for each single)"
     )
     pattern = (
         rf",? *{which} (?P<f>{_FIELD})(?P<more>(?:,? and (?:the |to the |for the |of the "
         rf")?(?:same )?{_FIELD})*)"
     )
-    if m := compiled(rf"{pattern}(?![\w'-])").match(grammar.text, at):
+    m = compiled(rf"{pattern}(?![\w'-])").match(grammar.text, at)
+    if m and not _begins_a_deed(grammar, m):
         for end, fields in _fields(m):
             if not any(field.lower() in NOT_A_THING for field in fields):
                 yield frozenset(fields), end
-    if m := compiled(r" *(?:for|on|about|to|of|from|in) (?:it|them)(?![\w'-])| *there(?![\w'-])").match(
-        grammar.text, at
-    ):
+    if m := compiled(
+        r" *(?:for|on|about|to|of|from|in) (?:it|them)(?![\w'-])| *there(?![\w'-])"
+        r"(?! (?:must|should|shall|has|have|may|can|is|are|needs?|will|was|were)\b)"
+    ).match(grammar.text, at):
         yield frozenset({IT}), m.end()
+
+
+def _begins_a_deed(grammar: Grammar, m: re.Match[str]) -> bool:
+    """Does a field belong to what is done: `for each claim payment that fails`?"""
+    plain = "same" not in grammar.text[m.start() : m.start("f")]
+    return plain and any(end > m.end("f") for _, end in grammar.matches("noun", m.start("f")))
 
 
 def _fields(m: re.Match[str]) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -218,9 +218,30 @@ def _until(kind: str, *, alone: bool = False) -> Way:
     return way
 
 
+def _recovered_before(m: Meaning) -> str | None:
+    """`If a sync fails, it has to succeed before any shipment`."""
+    failed = m.b("failed")
+    said = f"If {failed} fails, {m.b('before')} must never happen until {failed}"
+    return said if m.a in (failed, "it") and not m.later else None
+
+
 def _while_failed(m: Meaning) -> str:
     failed = m.b("last failed")
     return f"If {failed} fails, {m.a} must never happen until {failed}"
+
+
+def _both(m: Meaning) -> str:
+    return f"{m.a} and {m.e} must never both happen"
+
+
+def _both_of_one(m: Meaning) -> str | None:
+    """`Never pay and refund with the same claim_id`; without such a field each may be forbidden."""
+    return _both(m) if m.same_is_said else None
+
+
+def _vice_versa(kind: str) -> Way:
+    """`If A has happened, B must not, and vice versa`."""
+    return lambda m: f"{m.b(kind)} and {m.a} must never both happen"
 
 
 _UNTIL: Mapping[tuple[str, ...], Way] = {
@@ -269,6 +290,7 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("days",): _times("days", allowed=False),
     ("hours",): _times("hours", allowed=False),
     ("days", "hours"): _hours_of_days(allowed=False),
+    **{(kind, "vice versa"): _vice_versa(kind) for kind in ("after", "if", "state")},
 }
 _BLOCKED: Mapping[tuple[str, ...], Way] = {
     **_UNTIL,
@@ -295,6 +317,8 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
     ("days", "hours"): _hours_of_days(allowed=True),
+    ("before",): _never_after("before"),
+    ("if not",): _never_after("if not"),
 }
 _MUST: Mapping[tuple[str, ...], Way] = {
     **MUST_TIMES,
@@ -328,12 +352,14 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("failed often",): once_so_often(lambda m: f"{m.a} must follow"),
     ("failed often", "time"): once_so_often(lambda m: f"{m.a} must follow within {m.d('time')}"),
     ("failed",): failure_answered("failed"),
+    ("not succeeded",): failure_answered("not succeeded"),
     ("failed", "time"): failure_answered("failed", "time"),
     ("failed within",): failure_answered("failed within", "failed within"),
     ("within",): within_leading("within"),
     ("around",): within_leading("around"),
     ("up to",): within_leading("up to"),
     ("before retry", "failed"): _before_a_retry,
+    ("before", "failed"): _recovered_before,
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
 }
@@ -442,14 +468,21 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("time",): lambda m: f"If {m.a} fails, {m.e} must follow within {m.d('time')}",
     },
     "failure bans": {(): lambda m: f"If {m.a} fails, {m.e} must never happen afterwards"},
-    "pass": {("before",): _MUST["before",], ("adjacent",): _MUST["adjacent",]},
-    "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
+    "pass": {
+        ("before",): _MUST["before",],
+        ("adjacent",): _MUST["adjacent",],
+        ("before", "failed"): _recovered_before,
+    },
+    "both": dict.fromkeys(((), ("vice versa",)), _both),
+    "both of one": dict.fromkeys(((), ("vice versa",)), _both_of_one),
+    "rules out": {("vice versa",): _both},
     "gets": {
         (): lambda m: None if m.checks and not m.later else f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
     },
     "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
     "no answer": {
+        ("vice versa",): _both,
         (): lambda m: f"{m.e} must never happen after {m.a}",
         ("lasting",): lambda m: f"{m.e} must never happen within {m.d('lasting')} after {m.a}",
         ("time",): lambda m: f"{m.e} must never happen within {m.d('time')} after {m.a}",

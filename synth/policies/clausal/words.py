@@ -34,14 +34,17 @@ AGENT = (
 )
 NOBODY = "nobody|no_one|no-one|no_agent"
 FAILS = (
-    "fails|failed|has_failed|have_failed|had_failed|does_not_succeed|did_not_succeed|has_not_succeeded"
+    "fails|failed|has_failed|have_failed|had_failed|does_not_succeed|did_not_succeed"
     "|goes_wrong|went_wrong|errors_out|errored_out|errored|was_not_successful|is_not_successful|errors"
     "|does_not_go_through|did_not_go_through|ends_in_an_error|ended_in_an_error|returns_an_error|fail"
     "|go_wrong"
     "|is_unsuccessful|are_unsuccessful|was_unsuccessful|were_unsuccessful|ends_in_failure|end_in_failure"
     "|have_gone_wrong"
     "|has_gone_wrong|ended_in_failure|has_ended_in_failure|has_been_unsuccessful|do_not_succeed"
-    "|have_not_succeeded"
+    "|does_not_work|do_not_work|did_not_work|has_not_worked|is_failing|are_failing"
+    "|gives_an_error|gave_an_error|ends_with_an_error|ended_with_an_error|ends_in_error|ended_in_error"
+    "|errors_out|is_a_failure|was_a_failure|turns_out_unsuccessful|comes_back_with_an_error|throws_an_error"
+    "|raises_an_error|results_in_an_error|reports_an_error|reports_a_failure|runs_into_an_error"
 )
 ON_FAILURE = (
     "if|when|whenever|once|after|in_case|where|every_time|each_time|any_time|following|as_soon_as|should"
