@@ -123,6 +123,11 @@ class Meaning:
                 return None
             fields = meant
         fields |= self._told_by_ids(about)
+        if self.has("so done"):
+            things = {self._object(e) for e in events}
+            if len(things) != 1:
+                return None
+            fields |= frozenset(next(iter(things)))
         if self.demand.how == "anybody":
             fields = fields - frozenset(SOMEBODY) or fields
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)

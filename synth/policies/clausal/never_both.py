@@ -218,6 +218,7 @@ NEVER_BOTH: dict[str, Rule] = {
         ("never|do_not do {x:two events}", _forbidden),
         (f"{AGENT} {NO} {_BOTH} {{x:two events}}", _not_both),
         (f"[{AGENT}] [{MAY}|{SHOULD}] {{x:one of two}} [,] {_NOT_BOTH}", _not_both),
+        (f"{AGENT} {MAY}|{SHOULD} do|perform|call|use|make {{x:one of two}} [,] {_NOT_BOTH}", _not_both),
         (f"[{AGENT}] [{SHOULD}] choose|pick|decide [between|for] [either] {{x:two others}}", _not_both),
         (f"[{AGENT}] [{SHOULD}] choose|pick [for] [either] {{x:two others}} [,] {_NOT_BOTH}", _not_both),
         (f"[{AGENT}] [{MAY}|{SHOULD}] choose|pick {{x:one of two}} [,] {_NOT_BOTH}", _not_both),

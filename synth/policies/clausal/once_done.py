@@ -10,23 +10,15 @@ from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Fact, with_same
 from synth.policies.clausal.relative import are_of_one_thing, thing_of
-from synth.policies.clausal.setbacks import Inside
 from synth.policies.clausal.words import AGAIN
 
 
-def _so_done(p: Parts) -> Inside | None:
+def _so_done(p: Parts) -> Adjunct | None:
     """`Ticket closed: no more escalations`, of that ticket."""
-    event, (demand, adjuncts) = passive(p), p["i"]
-    if event is None or event.role or demand.kind != "never":
+    event = passive(p)
+    if event is None or event.role:
         return None
-    if any(e.noun[-1:] != event.noun[-1:] or e.role for e in demand.events):
-        return None
-    same = thing_of(event, *demand.events)
-    if not same:
-        return None
-    banned = replace(demand, events=tuple(replace(e, single=False) for e in demand.events))
-    done = Fact((with_same(replace(event, single=False), same),), "perfect")
-    return banned, (Adjunct("after", done, leads=True), *adjuncts)
+    return Adjunct("so done", Fact((replace(event, single=False),), "perfect"), leads=True)
 
 
 def _was_done(p: Parts) -> Adjunct | None:
@@ -72,9 +64,9 @@ _DONE = (
 
 ONCE_DONE: dict[str, Rule] = {
     "leading": [
+        ("{t:object} {d:past} , [then]", lambda p: (a := _so_done(p)) and (a,)),
         (f"{{es:events}} {_DONE} ,", lambda p: (a := _was_done(p)) and (a,)),
     ],
-    "sentence": [("{t:object} {d:past} , [then] {i:inside}", _so_done)],
     "adjunct": [("as_long_as|so_long_as|while|provided|provided_that|if|when {f:fact}", _if_not)],
     "demand": [
         (f"{{a:events}} {_ENDS} {_FURTHER} {{b:events}}", _nothing_after),

@@ -69,6 +69,13 @@ def _delay(kind: str) -> Callable[[Parts], Adjunct]:
     return lambda p: Adjunct(kind, p.get("f"), time=p["d"])
 
 
+def _never_used(p: Parts) -> Demand | None:
+    """`Never call pay invoice`; `never use a permit for a journey` forbids another thing."""
+    events, joint = p["e"]
+    plain = joint != "and" and not any(e.about for e in events)
+    return Demand("never", events, joint=joint) if plain else None
+
+
 def _waits(p: Parts) -> Inside | None:
     """`Payments have to wait 15 minutes after a failed one`."""
     events, joint = p["e"] if isinstance(p["e"], tuple) else ((p["e"],), "")
@@ -179,7 +186,7 @@ RETRIES: dict[str, Rule] = {
         ),
         (
             "never|do_not try|attempt|call|run|use {e:events}",
-            lambda p: Demand("never", p["e"][0], joint=p["e"][1]) if p["e"][1] != "and" else None,
+            _never_used,
         ),
         (f"{{e:events}} again {NO} {_GOES_ON}", lambda p: Demand("never", p["e"][0], how="again")),
         (f"[{AGENT}] [{SHOULD}] let [{_LEAST}] {{d:time}} [{_MORE}] pass|go_by|elapse {{g:apart}}", apart_by),

@@ -75,7 +75,7 @@ def scope(grammar: Grammar, at: int) -> Iterator[Found]:
 def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
     """`the same order_id`, of whatever has that: a thing by the field that says which."""
     pattern = (
-        r" *(?:(?:the same|one and the same|one|any one|an?|any|each|every) "
+        r" *(?:(?:the same|one and the same|one|any one|an?|any|each|every|the|that|this) "
         r")?(?P<f>[a-z]+_[a-z_]+)(?![\w'-])"
     )
     if m := compiled(pattern).match(grammar.text, at):

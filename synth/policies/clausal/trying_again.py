@@ -51,7 +51,8 @@ def _failed(p: Parts) -> Event | None:
     events = p["f"].events if "f" in p else (p["e"],)
     if len(events) != 1 or events[0].outcome in ("successful", "tried"):
         return None
-    return replace(events[0], outcome="", single=False, beside=())
+    event: Event = replace(events[0], outcome="", single=False, beside=())
+    return event
 
 
 def _then(kind: str, event: Event, time: str, more: tuple[Adjunct, ...] = ()) -> Inside:

@@ -239,6 +239,17 @@ def _both_of_one(m: Meaning) -> str | None:
     return _both(m) if m.same_is_said else None
 
 
+def _if_done(way: Way) -> Way:
+    """`If a ticket is closed, never reopen it`: a present tense says how one and the same thing is."""
+
+    def of_one_thing(m: Meaning) -> str | None:
+        fact = m.of("if").fact
+        is_so = fact is not None and fact.aspect == "present" and bool(m.same_fields())
+        return way(m) if is_so else if_perfect(way)(m)
+
+    return of_one_thing
+
+
 def _vice_versa(kind: str) -> Way:
     """`If A has happened, B must not, and vice versa`."""
     return lambda m: f"{m.b(kind)} and {m.a} must never both happen"
@@ -263,7 +274,8 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("until",): _needs("until"),
     ("before",): _not_before,
     ("after",): _never_after("after"),
-    ("if",): if_perfect(_never_after("if")),
+    ("if",): _if_done(_never_after("if")),
+    ("so done",): _never_after("so done"),
     ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
     ("if", "until"): if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
     ("until later",): lambda m: f"{m.a} must start at least {m.d('until later')} after {m.b('until later')}",
