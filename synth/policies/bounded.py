@@ -184,7 +184,7 @@ def actions_named(thing: str, names: Names) -> list[str]:
     if thing.casefold() in _OF_CALLS:
         return []
     phrases = tuple(names.actions)
-    rules = by_name(actions_of(phrases), phrases)
+    rules = by_name(tuple(one for one in actions_of(phrases) if not one.to_anything), phrases)
     for rule in ("noun", "deed", "thing"):
         events = {event.action for event in Grammar(thing, rules).whole(rule)}
         if len(events) == 1:

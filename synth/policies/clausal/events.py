@@ -245,14 +245,9 @@ def by_name(
     ]
     return {
         "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
-        "check": _finder(
-            [
-                way
-                for one in actions
-                if one.is_check
-                for way in (Way(re.escape(one.phrase.casefold()), one.number), *_nouns(one))
-            ],
-            nouns,
+        "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
+        "check by name": _finder(
+            [Way(re.escape(one.phrase.casefold()), one.number) for one in actions if one.is_check], nouns
         ),
         "exactly": _finder([*exact, *map(_as_noun, exact)], nouns),
         "going_out": _finder(all_of(lambda one: _goes_out(one, "(?:goes|go) out")), nouns),

@@ -200,9 +200,15 @@ class Meaning:
 
     def _object(self, event: Event) -> tuple[str, ...]:
         action = self.actions.get(event.action)
-        if event.noun and action is not None and event.noun[-1] not in action.nouns:
+        if event.noun and action is not None and action.nouns and event.noun[-1] not in action.nouns:
             return (event.noun[-1],)
         return (action.nouns[-1],) if action is not None and action.nouns else ()
+
+    def is_of_one_object(self, kind: str) -> bool:
+        """Is all that is demanded done to the same kind of thing as what an adjunct speaks of?"""
+        fact = self.of(kind).fact
+        things = {self._object(e) for e in (*self.demand.events, *(fact.events if fact else ()))}
+        return len(things) == 1 and things != {()}
 
     @property
     def how(self) -> str:

@@ -114,6 +114,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
         ("{e:one of its own}", lambda p: p["e"]),
         ("one|1|a_single|exactly_one|just_one {e:noun}", lambda p: p["e"]),
     ],
+    "a check": [("{e:check}", lambda p: p["e"]), ("{e:check by name}", lambda p: p["e"])],
     "a new one": [
         (f"a|an|one|its|their [own] {_NEW} {{e:check}}", lambda p: p["e"]),
         ("another {e:check}", lambda p: p["e"]),
@@ -231,11 +232,11 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"there {SHOULD}|is|are [be] at_least as_many {{b:check}} as {{a:event}}", own),
         ("as_many {a:event} as {b:so far} [,] [and|but] [at_most|no_more|not_more]", own),
         (
-            "{a:events} , one|1 {b:check} per_call|each|apiece|each_time|per_use|every_time"
+            "{a:events} , one|1 {b:a check} per_call|each|apiece|each_time|per_use|every_time"
             "|for_every_call|for_each_call",
             own,
         ),
-        ("[exactly] one|1|a_single {b:check} per|for_each|for_every|for_any {a:event}", own),
+        ("[exactly] one|1|a_single {b:a check} per|for_each|for_every|for_any {a:event}", own),
         (
             f"{{b:a new one}} is|are [always] required|needed|mandatory|necessary for|before "
             f"{_EACH} {{a:event}}",
@@ -244,7 +245,8 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"{{b:a new one}} for|before {_EACH} {{a:event}}", own),
         (f"{{a:events}} [always] {_NEEDS} {{b:a new one}} {_SEPARATELY}", own),
         (
-            f"for {_EACH} {{a:event}} [,] one|1|a|an {{b:check}} is|are required|needed|necessary [{BEFORE}]",
+            f"for {_EACH} {{a:event}} [,] one|1|a|an {{b:a check}} is|are required|needed|necessary "
+            f"[{BEFORE}]",
             own,
         ),
         (
@@ -254,34 +256,34 @@ ONE_FOR_ONE: dict[str, Rule] = {
         ),
         (f"{AGENT} {_NEEDS} {{b:one of its own}} for|before {_EACH} {{a:event}}", own),
         (f"{AGENT} {_NEEDS} {{b:a new one}} for|before {_EACH} {{a:event}}", own),
-        (f"{AGENT} {_NEEDS} one|1|a {{b:check}} for|before {_EACH} {{a:event}}", own),
+        (f"{AGENT} {_NEEDS} one|1|a {{b:a check}} for|before {_EACH} {{a:event}}", own),
         (
-            f"never|do_not use|reuse|re-use|share|count {_AN_OLD} {{b:check}} [again] "
+            f"never|do_not use|reuse|re-use|share|count {_AN_OLD} {{b:a check}} [again] "
             f"for|between|on {_SEVERAL} {{a:event}}",
             own,
         ),
         (
-            f"{AGENT} {NO} use|reuse|re-use|share|count {_AN_OLD} {{b:check}} [again] "
+            f"{AGENT} {NO} use|reuse|re-use|share|count {_AN_OLD} {{b:a check}} [again] "
             f"for|between|on {_SEVERAL} {{a:event}}",
             own,
         ),
         (
-            f"{{b:check}} {NO} [ever] be reused|re-used|used_again|shared|used for|between|on "
+            f"{{b:a check}} {NO} [ever] be reused|re-used|used_again|shared|used for|between|on "
             f"{_SEVERAL} {{a:event}}",
             own,
         ),
         (
-            f"no {{b:check}} {ALLOWED} [ever] be reused|re-used|used_again|shared|used "
+            f"no {{b:a check}} {ALLOWED} [ever] be reused|re-used|used_again|shared|used "
             f"for|between|on {_SEVERAL} {{a:event}}",
             own,
         ),
         (
-            f"{{b:check}} {MAY}|{SHOULD} [only] be used [only] [once|for] [for] one|1|a|a_single "
+            f"{{b:a check}} {MAY}|{SHOULD} [only] be used [only] [once|for] [for] one|1|a|a_single "
             f"{{a:event}} [only]",
             own,
         ),
-        (f"{{b:check}} {MAY}|{SHOULD} only be used once for {{a:event}}", own),
-        ("{n:number} {a:event} needs|need|requires|require {m:number} {b:check}", _as_many),
+        (f"{{b:a check}} {MAY}|{SHOULD} only be used once for {{a:event}}", own),
+        ("{n:number} {a:event} needs|need|requires|require {m:number} {b:a check}", _as_many),
         ("without {b:one of its own} [,] no {a:event}", own),
         (f"without {{b:one of its own}} [,] {{a:events}} is|are {BANNED}", own),
         (f"without {{b:one of its own}} [,] {{a:events}} {NO} [ever] {HAPPEN}", own),

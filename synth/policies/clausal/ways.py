@@ -239,6 +239,11 @@ def _both_of_one(m: Meaning) -> str | None:
     return _both(m) if m.same_is_said else None
 
 
+def _only_before(m: Meaning) -> str | None:
+    """`A report may only be amended before it is signed`, of two things that are done to one."""
+    return _never_after("before")(m) if m.is_of_one_object("before") else None
+
+
 def _if_done(way: Way) -> Way:
     """`If a ticket is closed, never reopen it`: a present tense says how one and the same thing is."""
 
@@ -329,7 +334,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
     ("days", "hours"): _hours_of_days(allowed=True),
-    ("before",): _never_after("before"),
+    ("before",): _only_before,
     ("if not",): _never_after("if not"),
 }
 _MUST: Mapping[tuple[str, ...], Way] = {

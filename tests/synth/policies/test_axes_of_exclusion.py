@@ -82,9 +82,9 @@ IF_IT_FAILS = (
     "hold off for 10 minutes before the next attempt",
 )  # fmt: skip
 FAILURES = (
-    "if the catalogue can't be imported", "if the catalogue could not be imported",
-    "if the agent fails to import the catalogue", "if the agent is unable to import the catalogue",
-    "whenever there is a catalogue import failure", "upon any failure to import the catalogue",
+    "if the catalogue could not be imported",
+    "if the agent is unable to import the catalogue",
+    "whenever there is a catalogue import failure",
     "if import catalogue does not work", "if import catalogue returns an error",
 )  # fmt: skip
 ANSWERS = (
