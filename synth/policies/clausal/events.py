@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from synth.policies.action_forms import LIGHT, noun_of, singular
+from synth.policies.clausal.event_of import any_noun, event_of
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
@@ -30,7 +31,7 @@ from synth.policies.clausal.kinds_of_verbs import (
     others_of,
 )
 from synth.policies.clausal.matching import Found, Grammar
-from synth.policies.clausal.parts import IT, Event
+from synth.policies.clausal.parts import Event
 from synth.policies.clausal.phrases import BEFORE_NOUNS, Phrase, phrase_of, stem_of
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
@@ -489,8 +490,8 @@ def _finder(
         longest: dict[int, list[tuple[Event, int]]] = {}
         for pattern, number, bare, role in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                own = _any_noun(m) if role == "any" else nouns.get(number, ())
-                event = replace(_event(m, number, bare), noun=() if bare else own)
+                own = any_noun(m) if role == "any" else nouns.get(number, ())
+                event = replace(event_of(m, number, bare), noun=() if bare else own)
                 longest.setdefault(m.end(), []).append((event, m.end()))
         for _, found in sorted(longest.items(), reverse=True):
             if len({event.action for event, _ in found}) == 1:
@@ -511,53 +512,8 @@ def _several(
                     (singular(m["of"]),) if role == "whatever" and "of" in m.re.groupindex else nouns[number]
                 )
                 if role in ("any", "such"):
-                    noun = _any_noun(m)
+                    noun = any_noun(m)
                 own = "" if role == "such" else role
-                yield replace(_event(m, number, bare), noun=noun, role=own), m.end()
+                yield replace(event_of(m, number, bare), noun=noun, role=own), m.end()
 
     return find
-
-
-def _any_noun(m: re.Match[str]) -> tuple[str, ...]:
-    """The noun of whatever something is done to; none where it is not said there."""
-    return (singular(m["obj"].lower()),) if "obj" in m.re.groupindex else ()
-
-
-def _event(m: re.Match[str], number: int, bare: bool) -> Event:
-    said = m.groupdict()
-    which, det, owner, of = (said.get(slot) for slot in ("which", "det", "owner", "of"))
-    same, about = set(), set()
-    noun = said.get("obj") or ("" if of else m[0].split()[-1])
-    det_of = said.get("det2") or ""
-    if which or said.get("which4"):
-        thing = owner or of or noun
-        same.add(singular(thing.split()[-1]))
-    elif said.get("its") or said.get("it") or said.get("itself"):
-        same.add(IT)
-    elif owner:
-        about.add(singular(owner))
-    elif of and compiled(r"(?:an?|any|each|every|any single) ").search(det_of + " " if det_of else det or ""):
-        about.add(singular(of))
-    if said.get("which2"):
-        same.add(singular((said.get("own") or "").split()[-1]))
-    if one := re.search(r" of (?:an?|any|each|every) ([a-z]+)$", noun):
-        about.add(singular(one[1]))
-    if said.get("which5"):
-        same.add(singular(said.get("first") or ""))
-    if said.get("which3"):
-        same.add(singular(said.get("whom") or ""))
-    how = (said.get("how") or "").strip().lower()
-    return Event(
-        number,
-        "failed" if how in ("failed", "failing", "unsuccessful") else how,
-        frozenset(same),
-        frozenset(about),
-        single=bool(
-            compiled(r"(?:an?|any|each|every|any single|a single|a given|any given) ").fullmatch(det or "")
-        )
-        or bool(det_of),
-        bare=bare,
-        itself=bool(said.get("itself")),
-        each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
-        and bool(said.get("obj")),
-    )

@@ -1,0 +1,54 @@
+"""What the words of an event say beside its action: of which thing, of how many, and how it ended."""
+
+from __future__ import annotations
+
+import re
+
+from synth.policies.action_forms import singular
+from synth.policies.clausal.parts import IT, Event
+from synth.policies.patterns import compiled
+
+
+def any_noun(m: re.Match[str]) -> tuple[str, ...]:
+    """The noun of whatever something is done to; none where it is not said there."""
+    return (singular(m["obj"].lower()),) if "obj" in m.re.groupindex else ()
+
+
+def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
+    said = m.groupdict()
+    which, det, owner, of = (said.get(slot) for slot in ("which", "det", "owner", "of"))
+    same, about = set(), set()
+    noun = said.get("obj") or ("" if of else m[0].split()[-1])
+    det_of = said.get("det2") or ""
+    if which or said.get("which4"):
+        thing = owner or of or noun
+        same.add(singular(thing.split()[-1]))
+    elif said.get("its") or said.get("it") or said.get("itself"):
+        same.add(IT)
+    elif owner:
+        about.add(singular(owner))
+    elif of and compiled(r"(?:an?|any|each|every|any single) ").search(det_of + " " if det_of else det or ""):
+        about.add(singular(of))
+    if said.get("which2"):
+        same.add(singular((said.get("own") or "").split()[-1]))
+    if one := re.search(r" of (?:an?|any|each|every) ([a-z]+)$", noun):
+        about.add(singular(one[1]))
+    if said.get("which5"):
+        same.add(singular(said.get("first") or ""))
+    if said.get("which3"):
+        same.add(singular(said.get("whom") or ""))
+    how = (said.get("how") or "").strip().lower()
+    return Event(
+        number,
+        "failed" if how in ("failed", "failing", "unsuccessful") else how,
+        frozenset(same),
+        frozenset(about),
+        single=bool(
+            compiled(r"(?:an?|any|each|every|any single|a single|a given|any given) ").fullmatch(det or "")
+        )
+        or bool(det_of),
+        bare=bare,
+        itself=bool(said.get("itself")),
+        each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
+        and bool(said.get("obj")),
+    )
