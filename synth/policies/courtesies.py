@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from synth.policies.clausal.spelling import OF_EACH
 from synth.policies.patterns import compiled
 
 _BULLET = r"(?:[-*\u2022\u2013]|\d{1,2}[.)]|#+) +"
@@ -42,6 +43,8 @@ def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
     text = " ".join(sentence.split())
     if '"' not in text and "\u201c" not in text:
         text = _INSIDE.sub("", text)
+        for pattern, said in OF_EACH:
+            text = compiled(pattern).sub(said, text)
     text = _MIDNIGHTS.sub("per calendar day", text)
     text = _NIGHT.sub(r" between \g<since> and \g<until>", text)
     bare = _ENDS.sub("", _LEADS.sub("", text)).strip()

@@ -51,7 +51,7 @@ _OF_A_CONVERSATION = (
     r"(?=$|[,.:]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
     r"|at|if|unless|after|before|once|until|without|that|which|where)\b)"
     r"|^(?:an?|any|each|every|no|the) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is|that"
-    r"|which|starts|begins|opens|ends|finishes|closes|contains|includes|without|with|makes|deals|always)\b"
+    r"|which|starts|begins|opens|ends|finishes|closes|contains|includes|without|with|makes|deals|always|gets|receives|sees)\b"
     r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"
     r"|^(?:all )?(?:conversations|sessions) (?:(?:always|must|should|have to|may only) )*"
     r"(?:start|begin|open|end|finish|close) (?:with|by|in)\b"

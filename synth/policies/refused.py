@@ -20,6 +20,7 @@ from synth.policies.bans_of_two import (
     no_ban_after_each,
     no_ban_of_both,
 )
+from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.courtesies import without_courtesies
@@ -158,11 +159,7 @@ _MANY = 50
 _SOME = 9
 """Calls that `limit refunds to 30` may not be said of: so much money is as likely."""
 _LIMITED = re.compile(r"\b(?:limit|cap|restrict|exceed|keep|kept)", re.IGNORECASE)
-_MONEY = re.compile(
-    r"(?:refund|pay|paid|charge|credit|fee|discount|transfer|deposit|withdraw|invoice|price|amount|budget|expense"
-    r"|bonus|debit|donat|loan|reimburse|compensat|advance|bill|fine)",
-    re.IGNORECASE,
-)
+_MONEY = re.compile(MONEY, re.IGNORECASE)
 
 
 def _may_be_an_amount(sentence: str, rule: PolicyKind) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from synth.errors import BadInput
 from synth.policies.kinds.absence import AbsenceAfter
-from synth.policies.kinds.count import Count
+from synth.policies.kinds.count import NUMBERS, Count
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
@@ -26,6 +26,9 @@ _OF_EACH_ONE = compiled(
 _ADDED = compiled(r"(?:cumulative|aggregate|combined|overall|summed)_?.*")
 """What an argument is not called: it says that amounts are added."""
 _COUNT_OF = compiled(r"\b(?P<said>count|number) of\b")
+_LIMIT_IS = compiled(
+    r"\b(?:(?P<said>limit|cap|quota|ceiling)(?: ?:| of| is)|(?P<past>beyond|past)) (?P<n>\d+|[a-z]+)\b"
+)
 _EQUAL = compiled(r"\b(?P<said>(?:equals|equal to|identical to|same as) (?:the )?(?P<value>[a-z][a-z_]*))\b")
 _LAST_FAILED = compiled(
     r"\b(?:since|after) (?:(?:the|an?|any|every|each|its) )?(?P<said>(?:last |latest )?failed)\b"
@@ -39,6 +42,7 @@ def not_left_out(sentence: str, rule: PolicyKind) -> None:
     _no_thing(sentence, rule)
     _no_sum(rule)
     _no_count(sentence, rule)
+    _no_limit(sentence, rule)
     _no_other_argument(sentence, rule)
     _no_failure(sentence, rule)
     _no_stretch(sentence, rule)
@@ -85,6 +89,23 @@ def _no_count(sentence: str, rule: PolicyKind) -> None:
             f"cannot read {found['said']!r} as an argument; how often is said as 'ACTION must happen at most "
             "3 times' or 'ACTION must fail at most 3 times'"
         )
+
+
+def _no_limit(sentence: str, rule: PolicyKind) -> None:
+    """`Label limit: 3` may be three labels; what lies `beyond three` is no argument."""
+    found = _LIMIT_IS.search(sentence)
+    said = (found["said"] or found["past"]).lower() if found else ""
+    number = NUMBERS.get(found["n"].lower(), found["n"]) if found else ""
+    if found is None or not str(number).isdigit():
+        return
+    for tools in rule.tools:
+        if any(one.path and str(one.path[-1]) == said for one in tools.asked):
+            bare = tools.phrase.partition(" with ")[0]
+            raise BadInput(
+                f"cannot read {found[0]!r}, which may be so many calls; write "
+                f"'{bare[:1].upper()}{bare[1:]} must happen at most {number} times' where it is, or "
+                f"'{bare[:1].upper()}{bare[1:]} with args.{said} over {number} must never happen'"
+            )
 
 
 def _no_other_argument(sentence: str, rule: PolicyKind) -> None:

@@ -15,7 +15,8 @@ is read, where two say different things it has two meanings.
 - `clock`, `spans`, `durations`, `together`, `just_before`: hours and days; how far apart, how long, what runs
   at once, what stands directly before.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
-- `quotas`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a number.
+- `quotas`, `ceilings`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a
+  number.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `joined`: several things that have happened, or have not: `A was done and B was`, `neither A nor B`.
 - `following`, `between`, `openings`, `nothing_but`: what must follow and how soon, what lies between, how

@@ -11,11 +11,11 @@ from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, with_same
 from synth.policies.clausal.varieties import THING, in_a_run
-from synth.policies.clausal.words import AGENT, BANNED, MAY, NO, NOT_A_THING, RUNS, SHOULD
+from synth.policies.clausal.words import AGENT, AT_MOST, BANNED, MAY, NO, NO_MORE, NOT_A_THING, RUNS, SHOULD
 from synth.policies.patterns import compiled
 
-_MOST = "at_most|at_the_most|no_more_than|not_more_than|up_to|max|max.|maximum|a_maximum_of|maximally"
-_AT_MOST = "at_most|at_the_most|max|max.|maximum|tops|or_fewer|or_less|and_no_more|and_not_more|only"
+_NO_MORE = f"{NO_MORE}|only"
+_A_RUN = "the_run|a_run|each_run|every_run|any_run|runs"
 _ALL_TOGETHER = (
     "all_together|together|taken_together|altogether|in_total|in_all|combined|all_in_all|in_sum|all_told"
 )
@@ -89,6 +89,9 @@ _ASIDES = (
     r"(?: \d+)?(?: ones?| tries| try| attempts?| calls?)? (?:failed|fail|has failed|have failed|did not"
     " succeed|fails)"
     rf"|{_OR_NOT}"
+    r"|(?:even|also) (?:if|when|though) (?:some|any|one|all|they|it|most|others?|a few|several|none)(?: "
+    r"of (?:them|these))?"
+    r"(?: (?:calls?|tries|attempts?))? (?:fail|fails|failed|succeed|succeeds|go(?:es)? wrong)"
 )
 
 
@@ -312,18 +315,18 @@ COUNTS: dict[str, Rule] = {
     "event": [("{e:noun} calls|call", with_mods), ("{e:noun} calls|call {m:mods}", with_mods)],
     "quota": [
         ("{c:limit}", lambda p: p["c"]),
-        (f"{_MOST} {{n:number}} [times|calls|tries|attempts|of_them]", lambda p: ("at most", p["n"])),
-        (f"{_MOST} once", lambda p: ("at most", 1)),
-        (f"{{n:number}} [times|calls|tries|attempts] {_AT_MOST}", lambda p: ("at most", p["n"])),
+        (f"{AT_MOST} {{n:number}} [times|calls|tries|attempts|of_them]", lambda p: ("at most", p["n"])),
+        (f"{AT_MOST} once", lambda p: ("at most", 1)),
+        (f"{{n:number}} [times|calls|tries|attempts] {_NO_MORE}", lambda p: ("at most", p["n"])),
         ("never {n:number} [times]", lambda p: ("at most", p["n"] - 1)),
         ("never more_than {n:number} [times]", lambda p: ("at most", p["n"])),
         ("{n:number} [times|calls|tries|attempts]", lambda p: ("just", p["n"])),
         ("once", lambda p: ("just", 1)),
     ],
     "quota in all": [
-        (f"{_MOST} {{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL} {_AT_MOST}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls|tries|attempts] {_AT_MOST} {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{AT_MOST} {{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL} {_NO_MORE}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_NO_MORE} {_OVERALL}", lambda p: ("at most", p["n"])),
         (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("just", p["n"])),
     ],
     "adjunct": [
@@ -337,6 +340,11 @@ COUNTS: dict[str, Rule] = {
             "in|within|during|of any_one|one_single|any_single|each_single run",
             lambda p: Adjunct("run", said="run"),
         ),
+        (
+            f"before|until {_A_RUN} ends|finishes|is_over|is_finished|is_done|closes|has_ended|end|finish",
+            lambda p: Adjunct("run", said="run"),
+        ),
+        (f"by|before|until the_end_of {_A_RUN}", lambda p: Adjunct("run", said="run")),
         ("and hour", lambda p: Adjunct("an hour", time="1 hour")),
         ("and minute", lambda p: Adjunct("an hour", time="1 minute")),
         (
@@ -379,19 +387,19 @@ COUNTS: dict[str, Rule] = {
         ("{n:number} {e:event} is|are too_many|one_too_many",
          lambda p: _quota({**p, "c": ("at most", p["n"] - 1)})),
         ("{w:whoever} {g:does_alone} {c:limit} {t:object}", _done_by_each),
-        (f"{{w:whoever}} {{g:does_alone}} {{n:number}} {{t:object}} {_AT_MOST}",
+        (f"{{w:whoever}} {{g:does_alone}} {{n:number}} {{t:object}} {_NO_MORE}",
          lambda p: _done_by_each({**p, "c": ("at most", p["n"])})),
         (f"{RUNS} {{g:does_alone}} {{c:limit}} {{t:object}}", _done_in_a_run),
-        (f"{RUNS} {{g:does_alone}} {{n:number}} {{t:object}} {_AT_MOST}",
+        (f"{RUNS} {{g:does_alone}} {{n:number}} {{t:object}} {_NO_MORE}",
          lambda p: _done_in_a_run({**p, "c": ("at most", p["n"])})),
         ("{c:limit} {t:object} is|are|gets|get {d:past}", _done_so_often),
         ("no run with more_than {n:number} {e:event}",
          lambda p: in_a_run(_limited_by(p))),
         ("no run with more_than {n:number} calls|tool_calls",
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
-        (f"[a|one|each|every|the_whole|per] run , {_MOST} {{n:number}} calls|tool_calls",
+        (f"[a|one|each|every|the_whole|per] run , {AT_MOST} {{n:number}} calls|tool_calls",
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
-        (f"[a|one|each|every|the_whole|per] run , {{n:number}} calls|tool_calls {_AT_MOST}",
+        (f"[a|one|each|every|the_whole|per] run , {{n:number}} calls|tool_calls {_NO_MORE}",
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
         ("{w:whoever} needs|requires|must_have|has_to_have [at_least] {n:number} {b:events} before"
         "|prior_to "
@@ -420,7 +428,7 @@ COUNTS: dict[str, Rule] = {
         ("no {w:one field} has|sees more_than {n:number} {e:events}",
          lambda p: _got_by_each({**p, "c": ("at most", p["n"])})),
         ("{e:event} is|are limited|restricted|capped to|at {n:number} {w:window}", _limited_to),
-        (f"{RUNS} {MAY} {{v:verb}} {{n:number}} {{t:object}} {_AT_MOST}",
+        (f"{RUNS} {MAY} {{v:verb}} {{n:number}} {{t:object}} {_NO_MORE}",
          lambda p: _run_of(_counted_object(p, "at most"))),
         (f"{AGENT} {MAY} {{v:verb}} {{n:number}} {{t:object}}", lambda p: _counted_object(p, "just")),
         (f"{{e:events}} {MAY} fail {{c:quota}}", _failing),
@@ -432,13 +440,13 @@ COUNTS: dict[str, Rule] = {
         ("{e:events} [,] {all:together} [,] {c:quota}", _quota),
         ("{all:together} , {e:events} {c:quota}", _quota),
         ("{e:events} [,] {c:quota in all}", lambda p: _quota({**p, "all": True})),
-        (f"{_MOST} {{n:number}} {{e:events}}", lambda p: None if p["e"][1] else at_most_of(p)),
+        (f"{AT_MOST} {{n:number}} {{e:events}}", lambda p: None if p["e"][1] else at_most_of(p)),
         ("{n:number} {e:events}", _just),
         (
-            f"{_MOST} {{n:number}} {{e:events}} {{all:together}}",
+            f"{AT_MOST} {{n:number}} {{e:events}} {{all:together}}",
             lambda p: _quota({**p, "c": ("at most", p["n"])}),
         ),
-        (f"{_MOST} {{n:number}} calls|tool_calls", lambda p: _all_calls({"c": ("at most", p["n"])})),
+        (f"{AT_MOST} {{n:number}} calls|tool_calls", lambda p: _all_calls({"c": ("at most", p["n"])})),
         ("calls|tool_calls , {c:quota}", _all_calls),
         # one and the same
         ("not|never|no the_same {e:noun} {c:beyond} {s:same list}", _not_the_same),

@@ -15,11 +15,15 @@ from synth.policies.clausal.words import (
     AGENT,
     ALLOWED,
     ALREADY,
+    AT_LEAST,
+    AT_MOST,
     BANNED,
     BEFORE,
     HAPPEN,
     MAY,
+    MORE_THAN,
     NO,
+    NO_MORE,
     NOBODY,
     SHOULD,
 )
@@ -162,16 +166,17 @@ def _one_covers_one(p: Parts) -> Demand:
 
 WISH = (
     "please|always|also|make_sure_that|make_sure|ensure_that|ensure|see_to_it_that|take_care_that|note_that"
-    "|it_is_required_that|it_is_important_that|remember_to|be_sure_to|of_course"
+    "|it_is_required_that|it_is_important_that|remember_to|be_sure_to|of_course|see_that|make_certain_that"
+    "|make_certain|be_sure_that|be_sure|we_want_that|it_must_be_ensured_that|it_is_essential_that"
 )
 DEMANDS: dict[str, Rule] = {
     "count": [
         (
-            "at_most|no_more_than|not_more_than|up_to|a_maximum_of|maximally|max|not_over {n:number} [times]",
+            f"{AT_MOST} {{n:number}} [times]",
             lambda p: ("at most", p["n"]),
         ),
         (
-            "at_least|no_fewer_than|not_fewer_than|no_less_than|a_minimum_of {n:number} [times]",
+            f"{AT_LEAST} {{n:number}} [times]",
             lambda p: ("at least", p["n"]),
         ),
         ("exactly|precisely {n:number} [times]", lambda p: ("exactly", p["n"])),
@@ -180,7 +185,7 @@ DEMANDS: dict[str, Rule] = {
             lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
         ),
         (
-            "{n:number} times at_most|at_the_most|maximum|or_fewer|or_less|and_no_more|tops",
+            f"{{n:number}} times {NO_MORE}",
             lambda p: ("at most", p["n"]),
         ),
         ("no_more_often_than|not_more_often_than {n:number} times", lambda p: ("at most", p["n"])),
@@ -193,8 +198,11 @@ DEMANDS: dict[str, Rule] = {
     ],
     "beyond": [
         ("more_than|more_often_than {n:number} [times]", lambda p: ("at most", p["n"])),
-        ("over {n:number} times", lambda p: ("at most", p["n"])),
-        ("{n:number} times|or_more_times", lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None),
+        (f"{MORE_THAN}|more_than_a_total_of {{n:number}} times", lambda p: ("at most", p["n"])),
+        (
+            "{n:number} times|or_more_times|times_or_more|times_or_more_often",
+            lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
+        ),
         ("again", lambda p: ("at most", 1)),
     ],
     "demand": [

@@ -116,7 +116,12 @@ FACTS: dict[str, Rule] = {
         ("{s:window}", lambda p: ("beside", p["s"])),
     ],
     "mods": [("{m:mod}", _mods), ("{m:mod} {n:mods}", _mods)],
-    "event": [("{e:noun}", with_mods), ("{e:noun} {m:mods}", with_mods)],
+    "event": [
+        ("{e:noun}", with_mods),
+        ("{e:noun} {m:mods}", with_mods),
+        ("[all] calls|uses of|to {e:exactly}", with_mods),
+        ("[all] calls|uses of|to {e:exactly} {m:mods}", with_mods),
+    ],
     "events": [
         ("{e:event}", _one),
         ("{e:event} and {es:events}", _more("and")),
@@ -126,7 +131,12 @@ FACTS: dict[str, Rule] = {
         ("{e:event} , or {es:events}", _more("or")),
         ("{e:event} , and {es:events}", _more("and")),
     ],
-    "act": [("{e:deed}", with_mods), ("{e:deed} {m:mods}", with_mods)],
+    "act": [
+        ("{e:deed}", with_mods),
+        ("{e:deed} {m:mods}", with_mods),
+        ("call|use|invoke {e:exactly}", with_mods),
+        ("call|use|invoke {e:exactly} {m:mods}", with_mods),
+    ],
     "acts": [
         ("{e:act}", _one),
         ("{e:act} and {es:acts}", _more("and")),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from synth.policies.action_forms import singular
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Demand, Event
 from synth.policies.clausal.small import nth
-from synth.policies.clausal.varieties import field_of
-from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, SHOULD
+from synth.policies.clausal.varieties import field_of, in_a_run
+from synth.policies.clausal.words import AGENT, AT_MOST, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
 from synth.policies.patterns import compiled
 
 Kinds = tuple[str, int, str]
@@ -29,7 +30,8 @@ _BELONG = (
     "|refer_to|include|touch|affect|go_to|be_sent_to|use|name|be_spread_over|be_with"
 )
 _BELONGS = (
-    "belong_to|belongs_to|cover|covers|concern|concerns|involve|involves|relate_to|relates_to|span|spans|have|has"
+    "belong_to|belongs_to|cover|covers|concern|concerns|involve|involves|relate_to|relates_to|span|spans"
+    "|have|has"
     "|come_from|comes_from|are_of|are_for|are_from|is_for|is_of|use|uses"
 )
 _NO_MORE = "at_most|at_the_most|no_more|not_more|and_no_more|and_not_more|maximum|max|only|tops"
@@ -112,6 +114,27 @@ def _number_of(make: Callable[[Parts], Event | None]) -> Callable[[Parts], Deman
     return lambda p: _varied(make(p), ("at most", p["n"], p["f"]))
 
 
+def _kinds_of_objects(p: Parts) -> Demand | None:
+    """`Message at most three different patients`, of `message patient`."""
+    event: Event = p["v"]
+    if event.role or not event.noun or singular(event.noun[-1]) != p["w"][2]:
+        return None
+    return _varied(event, p["w"])
+
+
+def _said(p: Parts) -> Demand | None:
+    demand: Demand | None = p["q"]
+    return demand
+
+
+def _in_each_run(p: Parts) -> Demand | None:
+    return in_a_run(p["q"]) if p["q"] else None
+
+
+def _said_over(p: Parts) -> Demand | None:
+    return _in_each_run(p) if "r" in p else p["q"]
+
+
 KINDS_OF_THINGS: dict[str, Rule] = {
     "few kinds alone": few_kinds,
     "many kinds": many_kinds,
@@ -121,6 +144,26 @@ KINDS_OF_THINGS: dict[str, Rule] = {
         ("{w:few kinds alone}", lambda p: p["w"] if p["w"][0] == "at most" else None),
         (f"{{w:few kinds alone}} [{{r:scope}}] [,] {_NO_MORE}", lambda p: ("at most", *p["w"][1:])),
         ("a|one|a_single|only_one|1 set of {f:different ones}", lambda p: None),
+    ],
+    "for few kinds": [
+        (f"{{e:acts}} {_TO} {{w:few kinds}}", _acts),
+        ("{v:verb} {w:few kinds}", _kinds_of_objects),
+        ("{v:verb} {w:whose kinds} {t:object}", _of(_object)),
+    ],
+    "for few kinds alone": [
+        (f"{{e:acts}} {_TO} "
+         f"{{w:few kinds alone}}", lambda p: _varied(_single(p), p["w"], ("at most", "just"))),
+        ("{v:verb} {w:few kinds alone}", lambda p: _kinds_of_objects({**p, "w": ("at most", *p["w"][1:])})),
+    ],
+    "for many kinds": [
+        (f"{{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        ("{v:verb} {w:many kinds}", _kinds_of_objects),
+        ("{v:verb} {w:whose kinds} {t:object}", lambda p: _varied(_object(p), p["w"], ("over",))),
+    ],
+    "being for many kinds": [
+        (f"{{e:events}} {_TO} {{w:many kinds}}", _acts),
+        ("{v:verbing} {w:many kinds}", _kinds_of_objects),
+        ("{v:verbing} {w:whose kinds} {t:object}", lambda p: _varied(_object(p), p["w"], ("over",))),
     ],
     "varied": [
         ("{e:counted}", lambda p: p["e"]),
@@ -132,11 +175,21 @@ KINDS_OF_THINGS: dict[str, Rule] = {
         ("{t:object} that is|are|gets|get|was|were {d:past}", passive),
     ],
     "demand": [
-        (f"[{AGENT}] [{_BEING}] [only] {{e:acts}} {_TO} {{w:few kinds}}", _acts),
-        (f"{_NEVER} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
-        (f"{AGENT} {NO} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
-        (f"{NOBODY} {_BEING} [ever] {{e:acts}} {_TO} {{w:many kinds}}", _acts),
-        (f"it is [strictly] {BANNED} to {{e:acts}} {_TO} {{w:many kinds}}", _acts),
+        ("{q:for few kinds}", _said),
+        (f"[{AGENT}] {_BEING} [only|ever] {{q:for few kinds}}", _said),
+        (f"{AGENT} is|are only allowed|permitted to {{q:for few kinds alone}}", _said),
+        (f"[{AGENT}] [{_BEING}] only {{q:for few kinds alone}}", _said),
+        (f"{_NEVER} [ever] {{q:for many kinds}}", _said),
+        (f"{AGENT} {NO}|do_not|does_not|never|is_forbidden_to|are_forbidden_to [ever] "
+         f"{{q:for many kinds}}", _said),
+        (f"{NOBODY} {_BEING} [ever] {{q:for many kinds}}", _said),
+        (f"it is [strictly] {BANNED} to {{q:for many kinds}}", _said),
+        (f"{RUNS} {_BEING} {{q:for few kinds}}", _in_each_run),
+        (f"{RUNS} {NO} [ever] {{q:for many kinds}}", _in_each_run),
+        (f"no run {_BEING} [ever] {{q:for many kinds}}", _in_each_run),
+        (f"{{q:being for many kinds}} [{{r:scope}}] is|are [strictly] {BANNED}", _said_over),
+        (f"{{q:being for many kinds}} [{{r:scope}}] {NO} [ever] {HAPPEN}", _said_over),
+        ("avoid|refrain_from {q:being for many kinds}", _said),
         (f"{{e:varied}} {_TO} {{w:many kinds}} is|are [strictly] {BANNED}", _event),
         (f"no {{e:varied}} {_TO} {{w:many kinds}}", _event),
         (f"{{e:varied}} [is|are] [allowed|permitted] {_TO} {{w:few kinds}} [is|are] [allowed|permitted"
@@ -155,11 +208,6 @@ KINDS_OF_THINGS: dict[str, Rule] = {
         (f"{{t:object}} of|for|from {{w:many kinds}} {NO} [ever] be {{d:past}}", _passive),
         (f"{{w:whose kinds}} {{t:object}} {_BEING}|is|are [be] {{d:past}}", _theirs(over=False)),
         (f"{{w:whose kinds}} {{t:object}} {NO} [ever] be {{d:past}}", _theirs(over=True)),
-        (f"[{AGENT}] [{_BEING}] {{v:verb}} {{w:whose kinds}} {{t:object}}", _of(_object)),
-        (f"{_NEVER} {{v:verb}} {{w:whose kinds}} {{t:object}}",
-         lambda p: _varied(_object(p), p["w"], ("over",))),
-        (f"{AGENT} {NO} {{v:verb}} {{w:whose kinds}} {{t:object}}",
-         lambda p: _varied(_object(p), p["w"], ("over",))),
         (f"{_LIMIT} {{e:varied}} to|at {{w:few kinds alone}}",
          lambda p: _varied(p["e"], p["w"], ("at most", "just"))),
         (f"{{e:varied}} is|are|{SHOULD} [be] {_LIMITED} to|at {{w:few kinds alone}}",
@@ -175,6 +223,9 @@ KINDS_OF_THINGS: dict[str, Rule] = {
         (f"[the] number of {{f:different ones}} {_TO} [all|the] {{e:varied}} is|are|{SHOULD} [be] "
          f"{_LIMITED} to|at "
          "{n:number}", _number_of(lambda p: p["e"])),
+        (f"[the] number of {{f:different ones}} {_TO} [all|the] {{e:varied}} {_BEING} [be|stay|remain] "
+         f"{AT_MOST}|at_or_below {{n:number}}", _number_of(lambda p: p["e"])),
+        ("{w:few kinds} [{r:scope}] for|in|with|per {e:varied}", _event),
         (f"{_LIMIT} the number of {{f:different ones}} {_TO} [all|the] {{e:varied}} to|at {{n:number}}",
          _number_of(lambda p: p["e"])),
     ],

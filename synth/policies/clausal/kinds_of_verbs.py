@@ -62,6 +62,11 @@ SOMEBODY = (
     "customer", "user", "client", "guest", "caller", "patient", "buyer", "seller", "applicant", "employee",
     "tenant", "passenger", "member", "subscriber", "owner", "recipient", "requester",
 )  # fmt: skip
+MONEY = (
+    r"(?:refund|pay|paid|charge|credit|fee|discount|transfer|deposit|withdraw|invoice|price|amount|budget"
+    r"|expense|bonus|debit|donat|loan|reimburse|compensat|advance|bill|fine|worth|value|money)"
+)
+"""What is spoken of where a number may be an amount."""
 ALIKE: tuple[tuple[str, ...], ...] = (
     ("get", "obtain", "receive", "secure"),
     ("issue", "grant", "give", "award"),

@@ -142,7 +142,7 @@ class Meaning:
         if self.demand.kind in ("try", "retry", "no retry") and not fields and any(e.single for e in events):
             nouns = {e.noun[-1] for e in events if e.single and e.noun}
             return tuple(nouns) if len(nouns) == 1 else (() if self.demand.kind == "try" else None)
-        if counted and not fields:
+        if counted and not fields and not self._is_one_at_least:
             single = [e for e in self.demand.events if e.single and not self._is_another_each_time(e)]
             if not all(e.each and e.noun for e in single):
                 return None
@@ -159,6 +159,12 @@ class Meaning:
         """`For an order_id, unless the order has been paid`: the order that this field says."""
         nouns = {noun for e in self._facts() for noun in self._object(e)}
         return frozenset(field for field in about if field.endswith("_id") and field[:-3] in nouns)
+
+    @property
+    def _is_one_at_least(self) -> bool:
+        """Is one of whichever enough: `a note must be written at least once`?"""
+        least = self.demand.how == "at least" and self.demand.number == 1
+        return least and not any(e.each for e in self.demand.events)
 
     def _is_of_others(self, event: Event, meant: frozenset[str]) -> bool:
         """Is it done to other things? `Scan the parcel before loading it` says what is loaded."""
@@ -236,7 +242,12 @@ class Meaning:
             return not self.has("no more")
         if self.has("no more"):
             return self.demand.how in ("just", "at most", "exactly")
-        return self.demand.how == "at most" or not (self.demand.how == "just" or self.has("aside"))
+        tries_count = self.has("aside") and not told and self.demand.how == "just"
+        return (
+            tries_count
+            or self.demand.how == "at most"
+            or not (self.demand.how == "just" or self.has("aside"))
+        )
 
     def is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""

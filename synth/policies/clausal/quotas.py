@@ -15,8 +15,21 @@ from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Demand, Event, with_same
+from synth.policies.clausal.totals import TOTAL as IN_ALL
 from synth.policies.clausal.varieties import in_a_run
-from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
+from synth.policies.clausal.words import (
+    AGENT,
+    AT_MOST,
+    BANNED,
+    HAPPEN,
+    MAY,
+    MORE_THAN,
+    NO,
+    NO_MORE,
+    NOBODY,
+    RUNS,
+    SHOULD,
+)
 from synth.policies.patterns import compiled
 
 Number = tuple[str, int]
@@ -25,8 +38,15 @@ Number = tuple[str, int]
 _NEVER = "never|do_not|never_ever|under_no_circumstances|in_no_case|on_no_account"
 _BEING = f"{MAY}|{SHOULD}"
 _IS = "is|are|gets|get"
-_MAKE = "make|do|place|perform|carry_out|run|execute|start|create|have|allow|permit|conduct|accept"
-"|trigger|initiate"
+_MAKE = (
+    "make|do|place|perform|carry_out|run|execute|start|create|have|allow|permit|conduct|accept|trigger"
+    "|initiate"
+    "|attempt|try|see|tolerate|want|take|launch"
+)
+_MAKES = (
+    "makes|does|places|performs|carries_out|runs|executes|starts|creates|has|allows|permits|conducts|accepts"
+    "|triggers|initiates|attempts|tries|sees|tolerates|takes|launches"
+)
 _MADE = (
     "made|done|placed|performed|carried_out|executed|started|created|conducted|triggered|initiated|accepted"
     "|attempted|tried|allowed|permitted"
@@ -42,9 +62,16 @@ _GETS = (
 )
 _LIMIT = "limit|restrict|cap|keep|hold|confine"
 _LIMITED = "limited|restricted|capped|kept|held|confined"
+CEILING = (
+    "limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
+    "|upper_bound"
+    "|absolute_maximum|strict_maximum"
+)
+_HAPPENS = "happen|happens|occur|occurs|take_place|takes_place|run|runs"
 _UP_TO = (
-    "at_most|at_the_most|no_more_than|not_more_than|up_to|max|max.|maximum|a_maximum_of|a_max_of|maximally"
-    "|a_limit_of|a_total_of|at_maximum|at_a_maximum|not_over|as_many_as|a_cap_of|the_maximum_of"
+    f"{AT_MOST}|a_limit_of|a_total_of|as_many_as|a_cap_of|a_quota_of|a_budget_of|an_allowance_of|a_ceiling_of"
+    "|a_total_of_at_most|a_total_of_no_more_than|at_most_a_total_of|no_more_than_a_total_of|up_to_a_total_of"
+    "|a_total_of_up_to"
 )
 _EXCEED = (
     "exceed|be_more_than|be_over|be_above|be_higher_than|be_greater_than|go_above|go_over|go_beyond|surpass"
@@ -52,6 +79,8 @@ _EXCEED = (
 )
 _STAY = "be|stay|remain|not_exceed|number|be_kept|lie"
 _TIMES = "times|time|calls|tries|attempts|uses|occasions"
+_FORBIDDEN = "forbidden|prohibited|barred|banned|kept|prevented|stopped|blocked|disallowed"
+_FINE = "ok|okay|fine|allowed|permitted|acceptable|permissible|alright|possible"
 _AVOID = "refrain_from|abstain_from|avoid|refuse"
 
 
@@ -72,6 +101,18 @@ def _limit_on(event: Event | None, number: Number) -> Demand | None:
 
 def _counted(p: Parts) -> Demand | None:
     return _limit_on(p["e"], p["c"])
+
+
+def _held_to(p: Parts) -> Demand | None:
+    """`Limit yourself to three bookings`."""
+    how, number = p["c"]
+    return None if how == "at least" else _limit_on(p["e"], ("at most", number))
+
+
+def _held_for_each(p: Parts) -> Demand | None:
+    """`Limit each order to three labels`."""
+    how, number = p["c"]
+    return None if how == "at least" else _of_each({**p, "c": ("at most", number)})
 
 
 def _several(p: Parts) -> Demand | None:
@@ -122,6 +163,13 @@ def _passive(p: Parts) -> Demand | None:
 def _often(p: Parts) -> Demand | None:
     """So often an action, whose single object leaves open whether each of them is meant."""
     return demanding("count")(p)
+
+
+def _leading(p: Parts) -> Demand | None:
+    """`At most three times per order, print labels`."""
+    events, joint = p["e"]
+    over = tuple(with_mods({**p, "e": event}) for event in events)
+    return _often({"e": (over, joint), "c": p["c"]})
 
 
 def _in_a_run(p: Parts) -> Demand | None:
@@ -181,25 +229,37 @@ QUOTAS: dict[str, Rule] = {
         (f"[only] {_UP_TO} {{n:number}} {_TIMES}", _most),
         (f"only {{n:number}} {_TIMES}", _most),
         ("only once", lambda p: ("at most", 1)),
-        (f"{{n:number}} {_TIMES} only|maximum|max|tops|at_most|at_maximum", _most),
+        (f"{{n:number}} {_TIMES} only|{NO_MORE}", _most),
         ("{n:number} times|time", lambda p: ("just", p["n"])),
         ("once", lambda p: ("just", 1)),
     ],
     "excess many": [
-        ("more_than|over {n:number}", _most),
-        ("{n:number} or_more", _beyond),
+        (f"{MORE_THAN}|more_than_a_total_of {{n:number}}", _most),
+        ("{n:number} or_more|and_more|or_even_more", _beyond),
         ("{n:number}", _beyond),
         ("a|any {n:nth}", _beyond),
     ],
     "excess often": [
-        (f"more_than|more_often_than|over {{n:number}} {_TIMES}", _most),
-        (f"{{n:number}} {_TIMES} [or_more]", _beyond),
+        (f"{MORE_THAN}|more_often_than|more_than_a_total_of {{n:number}} {_TIMES}", _most),
+        (f"{{n:number}} {_TIMES} [or_more|or_more_often]", _beyond),
+        (f"{{n:number}} or_more {_TIMES}", _beyond),
         ("a|for_a|for_the {n:nth} time", _beyond),
     ],
     "cap": [
-        (f"[only|just] {{n:number}} [{_TIMES}|of_them|only|maximum|max|at_most]", _most),
+        (f"[only|just] {{n:number}} [{_TIMES}|of_them|only|{NO_MORE}]", _most),
         (f"{_UP_TO} {{n:number}} [{_TIMES}|of_them]", _most),
         ("once|one_time|a_single_one|only_once|at_most_once|a_single_time", lambda p: ("at most", 1)),
+    ],
+    "bounded": [
+        ("to|at {c:cap}", lambda p: p["c"]),
+        ("to|at {c:limited many}", lambda p: p["c"]),
+        ("at_or_below|at_or_under|within|to_at_most|at_at_most|no_higher_than {n:number}", _most),
+        ("to|at {n:number} or_fewer|or_less|or_below|or_under|or_lower", _most),
+        ("below|under|less_than|fewer_than|lower_than|to_below|to_under|to_fewer_than {n:number}", _beyond),
+    ],
+    "bounded to": [
+        ("at_or_below|at_or_under|within|below_or_at|under_or_at {n:number}", _most),
+        ("below|under {n:number}", _beyond),
     ],
     # what is counted
     "counted": [
@@ -208,10 +268,13 @@ QUOTAS: dict[str, Rule] = {
         ("{e:ordered} {m:mods}", with_mods),
         ("{t:object} {d:past}", passive),
         ("{s:number_of} {e:counted}", lambda p: p["e"]),
+        ("[the|all] total|overall {e:event}", lambda p: p["e"]),
+        (f"[all] {{e:event}} {IN_ALL}", lambda p: p["e"]),
         ("{s:number_of} times [that] {t:object} is|are|gets|get|was {d:past}", passive),
         (f"{{s:number_of}} times [that] {AGENT} {{e:does}}", with_mods),
     ],
     "several of them": several,
+    "a number": [("{s:number_of} {e:counted}", lambda p: p["e"])],
     "number_of": [("[the] [total|overall|maximum] number|count|total of", lambda p: True)],
     "each of": [
         ("each|every|any|the_same|a|an|one|any_one|each_single|any_single|a_single|one_and_the_same|any_given"
@@ -223,12 +286,33 @@ QUOTAS: dict[str, Rule] = {
     "does so many": [
         *_clauses("keep|stay|stick [it] [to|at|within|below_or_at]|with", "limited"),
         (f"{_LIMIT} {{e:counted}} to|at {{c:cap}}", _several),
-        (f"{_LIMIT}|stick [it|yourself|itself|things] to|at {{c:limited many}} {{e:counted}}", _counted),
+        (f"{_LIMIT}|stick [it|yourself|itself|themselves|oneself|things] to|at {{c:limited many}} "
+         f"{{e:counted}}",
+         _held_to),
         ("make_do|do|manage|get_by with {c:limited many} {e:counted}", _counted),
         ("allow|permit [for] [only] {c:limited many} {e:counted}", _counted),
-        ("set a|the limit|cap|maximum of {n:number} for|on|to {e:counted}",
+        (f"set|put|impose|apply|enforce|observe|respect a|the {CEILING} of {{n:number}} for|on|to "
+         f"{{e:counted}}",
          lambda p: _counted({**p, "c": _most(p)})),
-        ("set a|the limit|cap|maximum of {n:number} {e:counted}", lambda p: _counted({**p, "c": _most(p)})),
+        (f"set|impose|apply|enforce|observe|respect a|the {CEILING} of {{n:number}} {{e:counted}}",
+         lambda p: _counted({**p, "c": _most(p)})),
+        ("keep|hold|leave {e:several of them} {c:bounded}", _several),
+        ("stay|keep|remain [at] {c:bounded to} {e:counted}", _counted),
+        ("allow|permit {e:events} {c:limited often}", _often),
+        (f"{_LIMIT} {{w:each of}} to|at {{c:limited many}} {{e:counted}}", _held_for_each),
+        ("allow|permit|give|grant {w:none of} {c:excess many} {e:counted}", _of_each),
+    ],
+    "he does so many": [
+        ("{e:does} {c:limited often}", lambda p: _often({"e": ((p["e"],), ""), "c": p["c"]})),
+        ("{v:verbs} {c:limited many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
+        (f"{_MAKES} {{c:limited many}} {{e:counted}}", _counted),
+        ("{v:verbs} [to] {w:each of} {c:limited many} {t:thing}", _to_each),
+    ],
+    "he does too many": [
+        ("{e:does} {c:excess often}", lambda p: _often({"e": ((p["e"],), ""), "c": p["c"]})),
+        ("{v:verbs} {c:excess many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
+        (f"{_MAKES} {{c:excess many}} {{e:counted}}", _counted),
+        ("{v:verbs} [to] {w:each of} {c:excess many} {t:thing}", _to_each),
     ],
     "does too many": _clauses("exceed|go_over|go_beyond|go_above", "excess"),
     "doing too many": [
@@ -256,6 +340,18 @@ QUOTAS: dict[str, Rule] = {
         (f"it is [strictly] {BANNED} to {{q:does too many}}", _said),
         (f"{_AVOID} {{q:doing too many}}", _said),
         (f"{AGENT} {SHOULD} {_AVOID} {{q:doing too many}}", _said),
+        ("you|we|they|agents|the_agents {q:does so many}", _said),
+        (f"{AGENT} {{q:he does so many}}", _said),
+        (f"{AGENT} never {{q:he does too many}}", _said),
+        (f"{AGENT} do_not|does_not {{q:does too many}}", _said),
+        (f"{_NEVER} {_BEING} {AGENT} {{q:does too many}}", _said),
+        (f"{_NEVER} {_BEING} {{t:object}} be {{d:past}} {{c:excess often}}", _passive),
+        (f"{_NEVER} {_BEING} there be {{c:excess many}} {{e:counted}}", _counted),
+        (f"{AGENT} is|are {_FORBIDDEN} from {{q:doing too many}}", _said),
+        (f"{{c:limited often}} {MAY} {AGENT} {{e:acts}}", _often),
+        (f"{{c:limited often}} {MAY} {{t:object}} be {{d:past}}", _passive),
+        ("{c:limited often} [{m:mods}] , {e:acts}", _leading),
+        (f"it is {_FINE} to {{q:does so many}}", _said),
         (f"{{q:doing too many}} [{{m:mods}}] is|are [strictly] {BANNED}", _said),
         (f"{{q:doing too many}} [{{m:mods}}] {NO} {HAPPEN}|be_allowed"
          f"|be_{_MADE.replace('|', '|be_')}", _said),
@@ -279,7 +375,17 @@ QUOTAS: dict[str, Rule] = {
          f"{{n:number}}", lambda p: _several({**p, "c": _most(p)})),
         (f"{{e:several of them}} {_BEING} {_STAY} {{c:cap}}",
          lambda p: None if p["c"][0] != "at most" else _several(p)),
+        (f"{{e:a number}} {_BEING} {_STAY} {{c:bounded}}",
+         lambda p: None if p["c"][0] != "at most" else _several(p)),
+        (f"{{e:a number}} {_BEING} {_STAY} {{n:number}} or_fewer|or_less|or_below|or_under",
+         lambda p: _several({**p, "c": _most(p)})),
+        (f"{{e:several of them}} {_BEING} stay|remain|number|be_kept {{c:bounded}}",
+         lambda p: None if p["c"][0] != "at most" else _several(p)),
+        (f"{{e:several of them}} {NO} [ever] {_EXCEED} {{n:number}} in_number|in_total|altogether",
+         lambda p: _several({**p, "c": _most(p)})),
         (f"{{e:counted}} {MAY} {HAPPEN} {{c:in times}}", _counted),
+        (f"{{e:counted}} {_HAPPENS} {{c:limited often}}", _several),
+        (f"{{e:counted}} never {_HAPPENS} {{c:excess often}}", _several),
         ("{c:limited many} {e:counted} is|are [the] [absolute|hard|allowed] maximum|limit|max|cap"
          "|upper_limit",
          lambda p: _counted({**p, "c": ("at most", p["c"][1])})),
@@ -303,15 +409,17 @@ QUOTAS: dict[str, Rule] = {
         # what is done to something
         (f"{{t:object}} {MAY} [only] be {{d:past}} {{c:limited often}}", _passive),
         (f"{{t:object}} {_IS} [only] {{d:past}} {{c:limited often}}", _passive),
-        (f"{{t:object}} {NO} [ever] be {{d:past}} {{c:excess often}}", _passive),
+        (f"{{t:object}} {NO} [ever] be|get {{d:past}} {{c:excess often}}", _passive),
         ("{t:object} is|are never|not [ever] {d:past} {c:excess often}", _passive),
-        (f"{{c:excess many}} {{t:object}} {NO} [ever] be {{d:past}}", _passive),
-        (f"no {{c:excess many}} {{t:object}} {_BEING} [ever] be {{d:past}}", _passive),
+        (f"{{c:excess many}} {{t:object}} {NO} [ever] be|get {{d:past}}", _passive),
+        (f"no {{c:excess many}} {{t:object}} {_BEING} [ever] be|get {{d:past}}", _passive),
         (f"{{t:object}} {_BEING} be {{d:past}} a_maximum_of|up_to {{n:number}} times",
          lambda p: _passive({**p, "c": _most(p)})),
         # those to whom
         (f"{{w:each of}} {_BEING} [only] {_GET} [only] {{c:limited many}} {{e:counted}}", _of_each),
         (f"{{w:each of}} {_GETS} [only] {{c:limited many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} is|are|{_BEING} [be] {_LIMITED} to|at {{c:limited many}} "
+         f"{{e:counted}}", _held_for_each),
         (f"{{w:each of}} {NO} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),
         (f"{{w:each of}} never {_GETS} {{c:excess many}} {{e:counted}}", _of_each),
         (f"{{w:none of}} {_BEING} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),

@@ -9,10 +9,11 @@ from functools import lru_cache
 from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.amounts import AMOUNTS
-from synth.policies.clausal.at_least import AT_LEAST
+from synth.policies.clausal.at_least import LEAST
 from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.between import BETWEEN
 from synth.policies.clausal.brief import BRIEF
+from synth.policies.clausal.ceilings import CEILINGS
 from synth.policies.clausal.clock import CLOCK
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
@@ -27,6 +28,7 @@ from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.joined import JOINED
 from synth.policies.clausal.just_before import JUST_BEFORE
 from synth.policies.clausal.kinds_of_things import KINDS_OF_THINGS
+from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
@@ -69,6 +71,8 @@ _OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both", "bot
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
 TIMES = (CLOCK, SPANS, DURATIONS, TOGETHER, JUST_BEFORE)
+_ANYBODY_COUNTS = 9
+"""Up to this number, where no money is spoken of, it is a number of calls and no amount."""
 _NOBODY_COUNTS = 50
 """A greater number, where amounts are added, is no number of calls."""
 MAX_LENGTH = 300
@@ -112,11 +116,19 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _not_so_often(sentence: str, said: dict[str, None]) -> dict[str, None]:
-    """Without a count of what is added: `no more than 400 in total` is no 400 times."""
-    if not any(one.startswith("The sum of") for one in said) or compiled(r"\btimes\b").search(sentence):
+    """So many calls, or so much in all: `no more than 400 in total` is no 400 times, `total labels: 3` is."""
+    sums = [one for one in said if one.startswith("The sum of")]
+    if not sums or compiled(r"\btimes\b").search(sentence):
         return said
     found = {one: compiled(r" happen at most (\d+) times").search(one) for one in said}
-    return {one: None for one, m in found.items() if m is None or int(m[1]) <= _NOBODY_COUNTS}
+    counts = [int(m[1]) for m in found.values() if m]
+    few = any(number <= _ANYBODY_COUNTS for number in counts) and not compiled(MONEY).search(sentence)
+    return {
+        one: None
+        for one, m in found.items()
+        if (m is None or int(m[1]) <= _NOBODY_COUNTS)
+        if not (few and one in sums and one.startswith("The sum of amount of"))
+    }
 
 
 def _begins_with_the_same(sentence: str) -> bool:
@@ -145,7 +157,8 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     more = (
         COUNTS,
         QUOTAS,
-        AT_LEAST,
+        CEILINGS,
+        LEAST,
         VARIETIES,
         KINDS_OF_THINGS,
         AMOUNTS,

@@ -22,7 +22,8 @@ def same(grammar: Grammar, at: int) -> Iterator[Found]:
         r"|(?:onto|into|off|through|towards) (?:that|the) same|(?:onto|into|off|through|towards) that|per"
         r"|for each|for every"
         r"|for any one|for any given|for a given|for a single|for any single|for a particular"
-        r"|for any particular|for each given|for each individual|for every single|for each single)"
+        r"|for any particular|for each given|for each individual|for every single|for each single|for an "
+        r"individual|for one single)"
     )
     pattern = (
         rf",? *{which} (?P<f>{_FIELD})(?P<more>(?:,? and (?:the |to the |for the |of the "
@@ -64,10 +65,12 @@ def _field(words: str) -> str:
 
 def scope(grammar: Grammar, at: int) -> Iterator[Found]:
     """`per run`, `in a single conversation`: what a count is over."""
-    which = (
-        r"(?:per|(?:in|of|within|over|during) (?:an?|any|each|every|one|a single|the same|the "
-        r"whole|the))"
+    in_ = r"(?:in|of|within|over|during|throughout|across|for|on|(?:in|over|during) the course of)"
+    one = (
+        r"(?:an?|any|each|every|one|a single|the same|the whole|the|a given|any given|any one|any single"
+        r"|one single|each single|one and the same|each and every|every single|an entire|the entire)"
     )
+    which = rf"(?:per(?: each| single| every)?|{in_} {one}|(?<=[a-z\d] )(?:a|each|every))"
     if m := compiled(rf" *{which} (?P<what>run|conversation|session)(?![\w'-])").match(grammar.text, at):
         yield "run" if m["what"].lower() == "run" else "conversation", m.end()
 

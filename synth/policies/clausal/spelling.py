@@ -22,10 +22,11 @@ _D = "|".join(f"{day}|{short}" for day, short in zip(
 ))  # fmt: skip
 _IN = (
     r"\b(?:within|in|per|during|over|inside|throughout|across)(?: the (?:space|course) of)?"
-    r"(?: (?:any one|any given|any single|a single|a given|any|every|each|an?|the same))?"
+    r"(?: (?:any one|any given|any single|a single|a given|any|every|each|an?|one|the same))?"
 )
 _WINDOW = "(?:time )?(?:window|period|span|interval|stretch)"
 _UNIT = "second|minute|hour"
+_NUMBERS = "|".join(sorted(set(NUMBERS) - {"once", "twice", "thrice"}, key=len, reverse=True))
 _SHORT = "Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
 CONTRACTIONS = (
     (r"[\u2018\u2019]", "'"),
@@ -35,6 +36,64 @@ CONTRACTIONS = (
     (r"\b(has|have|had|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
 )
 """In whichever quotes and apostrophes they stand."""
+OF_EACH = (
+    (r"\b(?:each|every|one|any) and every (?=[a-z])", "every "),
+    (r"\bper (?:individual|single|distinct|separate|unique|given|particular|specific) (?=[a-z])", "per "),
+    (r"\b(each|every) (?:individual|single|distinct|separate|unique|particular|specific) (?=[a-z])", r"\1 "),
+    (r"\b(one|any|an?) (?:particular|individual|specific) (?=[a-z])", r"\1 single "),
+    (
+        r"\b(?:for|of|with) (?:each|every|any)(?: distinct)? value of (?:the )?(?=[a-z])|\bper value of "
+        r"(?=[a-z])",
+        "per ",
+    ),
+    (
+        r"\b(?:for|with|of) (?:an? )?(?:identical|equal|matching) ([a-z]+_[a-z_]+)(?: values?)?\b",
+        r"with the same \1",
+    ),
+    (
+        r",? \(?(?:counted|counting|measured|taken|and that) (?:separately |individually )?"
+        r"(?P<each>(?:per|for each|for every) [a-z_]+)\)?",
+        r" \g<each>",
+    ),
+    (r",? (?:separately|individually) (?=(?:per|for each|for every) )", " "),
+    (
+        r"\b(per|for each|for every) ([a-z_]+),? (?:separately|individually|on its own|by itself|taken "
+        r"alone)\b",
+        r"\1 \2",
+    ),
+    (
+        r",? \(?each ([a-z_]+) (?:is )?(?:counted|taken|counts) (?:separately|individually|by itself"
+        r"|on its own|alone)\)?",
+        r" for each \1",
+    ),
+    (
+        r"\bper ([a-z_]+) (?:and|in each|in a|in every|in the) (?=(?:run|conversation|session)\b)",
+        r"per \1 per ",
+    ),
+    (r"\bper (run|conversation|session) (?:and|per) (?=[a-z_]+\b)", r"per \1 per "),
+)
+"""Of each thing by itself, in the language's words."""
+_ANY_ONE = r"(?:any one|any given|any single|a single|a given|any|one|1)"
+_NO_ORDER = r"(?! (?:of|after|before|later|apart|between|ago|since|until|from)\b)"
+WINDOWS = (
+    (r"\b(?:in|within|over|during) the (?:space|span) of (?=\d|an?\b|one\b|any\b)", "within "),
+    (rf"\binside (?=(?:{_ANY_ONE} |an )?(?:\d+ )?(?:hour|minute|second)s?\b)", "within "),
+    (
+        rf"\b(?:in|within|per|during|over) {_ANY_ONE} (?P<n>\d+ )?(?P<u>hour|minute"
+        rf"|second)(?P<s>s?)\b{_NO_ORDER}",
+        lambda m: f"within {m['n'] or '1 '}{m['u']}{m['s']}",
+    ),
+    (
+        r"\b(?P<n>\d+) (?:consecutive|successive|rolling|running|sliding) (?=(?:hour|minute|second)s?\b)",
+        r"\g<n> ",
+    ),
+    (
+        r"\bper (?P<n>\d+ )?(?P<u>hour|minute|second)(?P<s>s?),? \(?(?:rolling|sliding|moving)\b\)?",
+        lambda m: f"within {m['n'] or '1 '}{m['u']}{m['s']}",
+    ),
+    (rf"\bin (?:under|less than) (?=(?:an?|one|\d+) (?:hour|minute|second)s?\b{_NO_ORDER})", "within "),
+)
+"""What calls that count together lie in."""
 _ADJUNCT = (
     r"(?=(?:between|in between|after|before|until|till|unless|within|while|during|once|if|when|without|in the"
     r"|at any|anywhere|throughout|as long as)\b)"
@@ -76,6 +135,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      rf"(?:[ -](?:{_WINDOW}))?\b", lambda m: f"within {_window(m)}"),
     (rf"{_IN} (?P<n>\d+|one)?[ -]?(?P<u>{_UNIT})s?[ -](?:{_WINDOW})\b", lambda m: f"within {_window(m)}"),
     (rf"{_IN} (?:{_WINDOW}) of (?P<n>\d+|one|an?) (?P<u>{_UNIT})s?\b", lambda m: f"within {_window(m)}"),
+    *WINDOWS,
     (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
     (r"^((?:make|be) (?:sure|certain)|ensure) that (?=[a-z])", r"\1 "),
     (r"\b(?:an?|any|one|each|every|the next|the following) "
@@ -91,11 +151,14 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:just once|once only|(?:only|just) (?:one|a single) time|once and no more)\b",
      "only once"),
     (r"\ba single time\b", "1 times"),
-    (r"\bjust (?=one\b|a single\b|\d)", "only "),
+    (rf"\bjust (?=one\b|a single\b|\d|(?:{_NUMBERS})\b)", "only "),
+    (rf"\b(?P<n>\d{{1,6}}|{_NUMBERS}) \((?:\d{{1,6}}|{_NUMBERS})\)", r"\g<n>"),
+    (r"([<>\u2264\u2265]=?)(?=\d)", r"\1 "),
     (r"\b(once|one time) at (?:the )?most\b", "at most 1 times"),
     (r"\ba second time\b|\bmore than once\b|\bmore than one time\b", "more than 1 times"),
     (r"\ba third time\b", "more than 2 times"),
-    (r"\b(at most|no more than|not more than|exactly|up to|a maximum of) once\b", r"\1 1 times"),
+    (r"\b(at most|no more than|not more than|exactly|up to|a maximum of|no less than|not less than"
+     r"|no fewer than|a minimum of|minimum|min) once\b", r"\1 1 times"),
     (r"\bat least once\b", "at least 1 times"),
     (r"^(?P<lead>(?:after|if|once|when) (?:an?|the) (?P<n>[^,]+?) (?:has failed|fails|failed)), "
      r"(?:do not|never|don't) (?:attempt|try|make|start|do) another (?:one|try|attempt)\b",

@@ -14,15 +14,20 @@ from synth.policies.clausal.words import AGENT, MAY, NO, NOT_A_THING, SHOULD
 from synth.policies.patterns import compiled
 from synth.policies.sizes import TIMES, unit_at
 
+CURRENCY = r"(?:[\u20ac$\u00a3]|\b(?:eur|euros?|usd|us dollars?|dollars?|gbp|pounds?|chf|francs?|cents?)\b)"
+"""As in a bound of one amount, it is what all amounts are in."""
 _N = r"\d{1,30}(?:\.\d{1,30})?"
 
 
 def summed(grammar: Grammar, at: int) -> Iterator[Found]:
-    """(number, what is counted or measured) of `60`, `200 pallets`, `50 ml`; none of a currency."""
-    m = compiled(
-        rf" *(?P<n>{_N})(?![\w:-])(?! (?:times?|eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?)\b)"
-    ).match(grammar.text, at)
+    """(number, what is counted or measured) of `60`, `200 pallets`, `50 ml`; a currency says no more."""
+    m = compiled(rf" *(?:{CURRENCY} ?)?(?P<n>{_N})(?:(?: ?{CURRENCY})|(?![\w:-]))(?! (?:times?)\b)").match(
+        grammar.text, at
+    )
     if m is None:
+        return
+    if compiled(CURRENCY).search(m[0]):
+        yield (m["n"], ""), m.end()
         return
     unit, end = unit_at(grammar.text, m.end())
     if not unit:
@@ -114,7 +119,10 @@ _BE = "be|stay|remain|be_kept|lie"
 
 
 def _said(p: Parts) -> str | None:
-    return None if p["f"].lower() in ("of", "the", "all", "for", "in", "from") else singular(p["f"])
+    field: str = p["f"]
+    if field.lower() in ("total", "sum"):
+        return "total"
+    return None if field.lower() in ("of", "the", "all", "for", "in", "from") else singular(field)
 
 
 SUMS: dict[str, Rule] = {

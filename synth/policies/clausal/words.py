@@ -20,13 +20,38 @@ NO = (
 )
 HAPPEN = (
     "happen|occur|take_place|be_made|be_done|be_run|be_called|be_carried_out|be_started|be_performed|start"
-    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed|go_out|fall|lie"
+    "|begin|run|be_used|be_invoked|be_attempted|be_tried|be_executed|go_ahead|proceed|go_out|fall|lie"
 )
+AT_LEAST = (
+    "at_least|at_the_least|at_the_very_least|at_very_least|no_fewer_than|not_fewer_than|no_less_than"
+    "|not_less_than"
+    "|never_less_than|never_fewer_than|a_minimum_of|the_minimum_of|a_min_of|min|min.|minimum|>=|=>|\u2265"
+)
+"""Before the least number that must be."""
+AT_MOST = (
+    "at_most|at_the_most|at_the_very_most|at_very_most|no_more_than|not_more_than|up_to|max|max.|maximum"
+    "|a_maximum_of|a_max_of|the_maximum_of|maximally|at_maximum|at_a_maximum|not_over|not_above|not_beyond"
+    "|not_exceeding|not_to_exceed|never_exceeding|no_greater_than|no_higher_than|<=|=<|\u2264|0_to"
+    "|between_0_and|zero_to"
+    "|between_zero_and|anything_up_to|anywhere_up_to|not_any_more_than|no_more_in_total_than"
+)
+"""Before the greatest number that may be."""
+NO_MORE = (
+    "at_most|at_the_most|at_the_very_most|maximum|max|max.|tops|or_fewer|or_less|and_no_more|and_not_more"
+    "|as_a_maximum|at_maximum|but_no_more|but_not_more|but_not_more_often|and_not_more_often"
+    "|in_total_at_most|and_that_is_it"
+)
+"""Behind the greatest number."""
+MORE_THAN = "more_than|over|above|beyond|in_excess_of|upwards_of|any_more_than|anything_more_than|exceeding|>"
+"""Before the greatest number, of what is too much."""
 BANNED = (
     "forbidden|prohibited|banned|not_allowed|not_permitted|never_allowed|never_permitted|off_limits"
     "|ruled_out"
     "|out_of_the_question|not_acceptable|unacceptable|strictly_forbidden|strictly_prohibited|disallowed"
-    "|not_ok|not_okay"
+    "|not_ok|not_okay|a_violation|a_breach|not_tolerated|never_ok|never_okay|never_acceptable"
+    "|not_an_option|no_option|not_fine"
+    "|illegal"
+    "|not_wanted|wrong"
 )
 AGENT = (
     "you|we|it|they|the_agent|an_agent|agents|the_assistant|the_bot|the_model|the_system|the_ai|our_agent"
@@ -70,7 +95,8 @@ SUCCEEDS = (
 )
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
 BEFORE = (
-    "first|before|beforehand|already|earlier|so_far|by_then|up_to_then|until_then|before_that|earlier_on|previously"
+    "first|before|beforehand|already|earlier|so_far|by_then|up_to_then|until_then|before_that|earlier_on"
+    "|previously"
     "|earlier_in_the_run|earlier_in_this_run|earlier_in_that_run|earlier_in_the_same_run|in_the_same_run"
     "|in_this_run|in_that_run|in_the_run|before_in_this_run|before_in_the_run|before_in_the_same_run"
 )

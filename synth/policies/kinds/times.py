@@ -23,8 +23,9 @@ UNITS = {
 TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes?|min|hours?|h|days?|weeks?)"
 """A duration in a sentence, as a regular expression; `nanoseconds` reads the match."""
 DAY = (
-    r"(?:(?:(?:on|in|within|during) )?"
-    r"(?:an?|any|each|every|(?:any )?one|any given|a single|(?:one and )?the same)|per) calendar day"
+    r"(?:(?:(?:on|in|within|during|for|over) )?"
+    r"(?:an?|any|each|every|(?:any )?one|(?:any|a) given|(?:an?y?|each|every|one) single|each and every"
+    r"|(?:one and )?the (?:very )?same)|per(?: single)?) calendar[ -](?:day|date)"
 )
 """A day of the calendar in a sentence, as a regular expression."""
 CALENDAR_DAY: Literal["calendar day"] = "calendar day"

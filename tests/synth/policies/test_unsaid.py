@@ -30,7 +30,6 @@ policies:
         ("After the tank has been washed, the water must be tested before the tank is filled.", "until"),
         ("Restarts of any given pump must not exceed two per rolling hour.", "with the same pump"),
         ("Cumulative widening of any single pipe cannot be more than 500.", "The sum of FIELD"),
-        ("The count of failed pump restarts must be 4 or less.", "must fail at most"),
         ("No widening of pipes where inlet equals outlet.", "equal to its outlet"),
         ("If inlet equals outlet, the pipe must not be widened.", "equal to its outlet"),
         (
