@@ -48,7 +48,8 @@ _SMALL = (
     "|stays?|starts?"
     "|begins?|ends?|differs?|equals?|exceeds?|contains?|runs?|calls?|one|same|different|higher|greater|larger"
     "|lower|smaller|fewer|longer|shorter|earlier|later|worth|non-empty|max|min|called|made|there"
-    "|separate|individual|dedicated|distinct|additional|further|extra|prior|explicit|fresh"
+    "|separate|individual|dedicated|distinct|additional|further|extra|prior|explicit|fresh|own|renewed"
+    "|failures?"
 )
 """Words that are neither an argument nor a value."""
 _NO_VALUE = compiled(

@@ -97,6 +97,12 @@ def _of_its_own(what: str) -> Rule:
 
 
 _AS_OFTEN = "as_often_as|as_many_times_as|as_frequently_as"
+_ANEW = "anew|again|afresh|separately|individually|each_time|every_time"
+_NEVER = "never|not"
+_HAPPENS = "happen|occur|take_place|run|happens|occurs|runs|takes_place"
+_ONE = "one|1|a_single|exactly_one|just_one|only_one"
+_DUE = "required|needed|mandatory|necessary|obligatory"
+_EACH_SINGLE = "each_single|every_single|each_individual|each_and_every"
 _ALL_TIMES = "at_any_time|at_all_times|at_every_moment|at_any_moment|always|at_any_point|at_every_point"
 _AN_OLD = "one|an|a|the_same|any|one_and_the_same|a_single|an_old|an_earlier|1|a_previous|a_used"
 _SEVERAL = "2|several|more_than_one|multiple|a_second|another|a_further|many|various"
@@ -115,6 +121,11 @@ ONE_FOR_ONE: dict[str, Rule] = {
         ("one|1|a_single|exactly_one|just_one {e:noun}", lambda p: p["e"]),
     ],
     "a check": [("{e:check}", lambda p: p["e"]), ("{e:check by name}", lambda p: p["e"])],
+    "so counted": [
+        ("{e:event}", lambda p: p["e"]),
+        ("{e:event} calls|runs|attempts", lambda p: p["e"]),
+        ("calls of|to {e:event}", lambda p: p["e"]),
+    ],
     "a new one": [
         (f"a|an|one|its|their [own] {_NEW} {{e:check}}", lambda p: p["e"]),
         ("another {e:check}", lambda p: p["e"]),
@@ -245,8 +256,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"{{b:a new one}} for|before {_EACH} {{a:event}}", own),
         (f"{{a:events}} [always] {_NEEDS} {{b:a new one}} {_SEPARATELY}", own),
         (
-            f"for {_EACH} {{a:event}} [,] one|1|a|an {{b:a check}} is|are required|needed|necessary "
-            f"[{BEFORE}]",
+            f"for {_EACH} {{a:event}} [,] one|1 {{b:a check}} is|are required|needed|necessary [{BEFORE}]",
             own,
         ),
         (
@@ -256,7 +266,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
         ),
         (f"{AGENT} {_NEEDS} {{b:one of its own}} for|before {_EACH} {{a:event}}", own),
         (f"{AGENT} {_NEEDS} {{b:a new one}} for|before {_EACH} {{a:event}}", own),
-        (f"{AGENT} {_NEEDS} one|1|a {{b:a check}} for|before {_EACH} {{a:event}}", own),
+        (f"{AGENT} {_NEEDS} one|1 {{b:a check}} for|before {_EACH} {{a:event}}", own),
         (
             f"never|do_not use|reuse|re-use|share|count {_AN_OLD} {{b:a check}} [again] "
             f"for|between|on {_SEVERAL} {{a:event}}",
@@ -289,6 +299,99 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"without {{b:one of its own}} [,] {{a:events}} {NO} [ever] {HAPPEN}", own),
         ("{a:events} has|have|gets|get [always] {b:one of its own}", own),
         ("{a:events} comes|come|goes|go|happens|happen [always|only] with {b:one of its own}", own),
+        # as people say it of numbers and of single ones
+        (
+            f"{{a:events}} [{MAY}|{SHOULD}|is|are] [{HAPPEN}|allowed|permitted] only {_AS_OFTEN} "
+            f"{{b:so far}}",
+            own,
+        ),
+        (f"{{a:events}} {MAY} {_NEVER} {HAPPEN} {_OFTEN} than {{b:so far}} [has|have|did|does]", own),
+        (f"{{a:events}} {NO} [ever] {HAPPEN} {_OFTEN} than {{b:so far}} has|have|did|does", own),
+        (f"{{a:events}} does_not|do_not|never [ever] {_HAPPENS} {_OFTEN} than {{b:so far}}", own),
+        (f"{{a:events}} , not|never|no {_OFTEN} than {{b:so far}}", own),
+        ("{a:events} , no_more|not_more|never_more [calls|times|of_them] than {b:so far}", own),
+        (f"never|do_not let|allow|have {{a:event}} [to] {HAPPEN} {_OFTEN} than {{b:so far}}", own),
+        (f"{{a:events}} {NO} [ever] exceed {{b:so far}} in number|count", own),
+        (f"{{a:events}} {NO} [ever] be more [in_number] than {{b:so far}}", own),
+        (f"{{a:events}} {NO} [ever] be more_frequent|more_numerous than {{b:so far}}", own),
+        (
+            f"[{_ALL_TIMES}|{_NO_TIME}] [,] [the] number|count|total [number] of {{a:so counted}} "
+            f"{NO} [ever] {_EXCEED} [the|that] [number|count|total] [of] {{b:so counted}}",
+            own,
+        ),
+        (f"{{a:event}} count|number {NO} [ever] {_EXCEED} {{b:event}} count|number", own),
+        (
+            f"[{_ALL_TIMES}] [,] [the] number|count of {{a:so counted}} {SHOULD}|is [be|stay|remain] "
+            f"at_most|no_more_than"
+            "|not_more_than|limited_to|limited_by|capped_at|capped_by|no_greater_than [the|that] "
+            "[number|count] "
+            "[of] {b:so counted}",
+            own,
+        ),
+        (
+            "limit|cap|restrict [the] number|count of {a:so counted} to|at|by the number|count of {b:so counted}",
+            own,
+        ),
+        (f"{_ONE} {{b:a check}} is|are [always] {_DUE} per|for|for_each|for_every {{a:event}}", own),
+        (f"there {SHOULD} [always] be {{b:a new one}} for|before {_EACH} {{a:event}}", own),
+        (f"there {SHOULD} [always] be {{b:one of its own}} for|before {_EACH} {{a:event}}", own),
+        (f"there {SHOULD} [always] be {_ONE} {{b:a check}} for|before {_EACH} [single] {{a:event}}", own),
+        (f"there {SHOULD} [always] be a|an {{b:a check}} for {_EACH_SINGLE} {{a:event}}", own),
+        (f"before|for {_EACH} {{a:event}} [,] there {SHOULD} be {{b:a new one}}", own),
+        (f"before|for {_EACH} {{a:event}} [,] there {SHOULD} be {{b:one of its own}}", own),
+        (f"before|for {_EACH} {{a:event}} [,] {{b:a new one}} {SHOULD} be {_GOT}|requested", own),
+        (f"before|for {_EACH} {{a:event}} [,] {{b:one of its own}} {SHOULD} be {_GOT}|requested", own),
+        (f"before|for {_EACH} {{a:event}} [,] {{b:a new one}} [is] {_DUE}", own),
+        (f"before|for {_EACH} {{a:event}} [,] {{b:one of its own}} [is] {_DUE}", own),
+        (
+            f"before|for {_EACH} {{a:event}} [,] [{AGENT}] [{SHOULD}] {{g:verb alone}} {{b:a new "
+            f"one}} [first]",
+            _got,
+        ),
+        (
+            f"before|for {_EACH} {{a:event}} [,] [{AGENT}] [{SHOULD}] {{g:verb alone}} {{b:one of "
+            f"its own}} [first]",
+            _got,
+        ),
+        (f"before|for {_EACH} {{a:event}} [,] {AGENT} {SHOULD} {{b:act}} {_ANEW}", own),
+        (f"before|for {_EACH} {{a:event}} [,] {{b:act}} {_ANEW}", own),
+        (f"{{b:a new one}} {SHOULD} be {_GOT}|requested for|before {_EACH} {{a:event}}", own),
+        (f"{{b:one of its own}} {SHOULD} be {_GOT}|requested for|before {_EACH} {{a:event}}", own),
+        (f"[{AGENT}] [{SHOULD}] {{g:verb alone}} {{b:a new one}} for|before {_EACH} {{a:event}}", _got),
+        (f"[{AGENT}] [{SHOULD}] {{b:act}} {_ANEW} for|before {_EACH} {{a:event}}", own),
+        (
+            f"{{a:events}} {SHOULD} [always] be covered|preceded|backed|authorised|authorized by "
+            f"{{b:one of its own}}",
+            own,
+        ),
+        (f"{{a:events}} {SHOULD} [always] be covered|preceded|backed by {{b:a new one}}", own),
+        (f"{{a:events}} [always] {_NEEDS} {{b:a new one}} [{BEFORE}]", own),
+        (f"{{a:events}} , each|every|every_one [of_them] [always] {_NEEDS} {{b:one of its own}}", own),
+        (f"{{a:event}} {_NEEDS} exactly_one|just_one {{b:a check}} each", own),
+        (f"each|every {{a:event}} takes|uses|costs {_ONE} {{b:a check}}", own),
+        (
+            f"no 2 {{a:event}} [{MAY}|{ALLOWED}] [be_made|happen] on|with|under|for|from|based_on "
+            f"[the_same|one|a] {{b:a check}}",
+            own,
+        ),
+        (f"{{b:a check}} {NO} [ever] be used|reused|counted for|by|in {_SEVERAL} {{a:event}}", own),
+        (f"{_ONE} {{b:a check}} {NO} [ever] be used|reused|counted for|by|in {_SEVERAL} {{a:event}}", own),
+        (f"no {{b:a check}} is|are|gets [ever] used|reused for {_SEVERAL} {{a:event}}", own),
+        (f"{{b:a check}} {NO} be reused|used_again|re-used for|by further|other|later|more {{a:event}}", own),
+        ("{b:a check} is|are single-use|not_reusable , one|1 {a:event} each", own),
+        (
+            f"{{a:events}} [{MAY}|{SHOULD}] [{HAPPEN}] at_most 1 times "
+            f"per|for_each|for_every|on_each {{b:a check}}",
+            own,
+        ),
+        (f"{{a:events}} {MAY} [only] {HAPPEN} [only] once per|for_each|for_every {{b:a check}}", own),
+        (
+            f"{_ONE} {{a:event}} per|for_each|for_every {{b:a check}} [,] [and|but] "
+            f"no_more|not_more|at_most|only",
+            own,
+        ),
+        (f"{{a:events}} , {_ONE} per|for_each|for_every {{b:a check}}", own),
+        (f"at_most {_ONE} {{a:event}} per|for_each|for_every {{b:a check}}", own),
         # each is used up
         (
             f"each|every|one|an|a|a_single {{b:check}} {_COVERS} [only|exactly|just|at_most] one|1|a_single"

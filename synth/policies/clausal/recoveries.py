@@ -46,6 +46,11 @@ _HELD = (
     f"|delayed|postponed|deferred|locked|not_possible|impossible|{BANNED}"
 )
 _WAIT = "wait|pause|stop|cease|be_on_hold|stay_on_hold|remain_on_hold|rest"
+_NOT_SINCE = (
+    "has_not_succeeded_since|not_succeeded_since|has_not_yet_succeeded_since|not_yet_succeeded"
+    "|has_not_succeeded_since_then|has_not_yet_succeeded|has_not_succeeded_again|not_succeeded_again"
+    "|has_not_been_successful_since|no_later_one_has_succeeded|none_has_succeeded_since"
+)
 _LAST = "the last|latest|most_recent|previous|preceding"
 
 
@@ -116,6 +121,7 @@ RECOVERIES: dict[str, Rule] = {
             "|run|retry",
             _succeeded,
         ),
+        ("the_next|a_later|a_new|a_subsequent success", _succeeded),
         ("a|the success|recovery|later_success", _succeeded),
         ("success", _succeeded),
         (f"{_NEW} attempt|try|call|run|retry|one {_GOOD} [{_ANEW}]", _succeeded),
@@ -148,6 +154,10 @@ RECOVERIES: dict[str, Rule] = {
             _last_failed,
         ),
         (f"as_long_as|while|so_long_as|if|when|whenever|after {_LAST} {{e:event}} {FAILS}", _last_failed),
+        (
+            f"as_long_as|while|so_long_as|if|when|whenever {{e:event}} {FAILS} and {_NOT_SINCE}",
+            _last_failed,
+        ),
     ],
     "adjuncts": [
         (
@@ -177,6 +187,8 @@ RECOVERIES: dict[str, Rule] = {
         (f"[all|any] {{e:events}} is|are|stays|stay|remains|remain {_HELD}", _hold),
         (f"[all|any] {{e:events}} {SHOULD} be|stay|remain|be_put|be_kept {_HELD}|on_hold", _hold),
         (f"[all|any] {{e:events}} {SHOULD} {_WAIT}", _hold),
+        ("wait|hold_on with {e:events}", _hold),
+        (f"{AGENT} {SHOULD} wait|hold_on with {{e:events}}", _hold),
         (f"[{AGENT}] {SHOULD} hold_off|wait [with|on] {{e:events}}", _hold),
         ("[all|any] {e:events} is|are on_hold", _hold),
         (f"[all|any] {{e:events}} {_HELD}", _hold),

@@ -166,12 +166,25 @@ SETBACKS: dict[str, Rule] = {
         (f"the {{n:nth}} {_STRAIGHT} {{f:failure}}", _number_failed),
         (f"the {{n:nth}} {_STRAIGHT} failure of|at|in {{es:events}}", _number_failed),
         ("the {n:nth} time in_a_row|running [that|when] {f:failure}", _number_failed),
+        (f"{{n:number}} {_ATTEMPT} {_ROW} to {{es:acts}} {FAILS}", _number_failed),
+        (f"{{n:number}} {_ATTEMPT} {_ROW} at {{es:events}} {FAILS}", _number_failed),
+        (f"{{n:number}} {_STRAIGHT} {_ATTEMPT} to {{es:acts}} {FAILS}", _number_failed),
+        (f"{{e:event}} failing|having_failed {{n:number}} times {_ROW}", _row_of),
         (f"a|any|every|each {_SERIES} of {{n:number}} {{f:failure}} [{_ROW}]", _number_failed),
         (f"a|any|every|each {_SERIES} of {{n:number}} failures of|at|in {{es:events}}", _number_failed),
     ],
-    "setback": [("{f:failure}", _once), ("{o:so often}", _so_often)],
+    "setback": [
+        ("{f:failure}", _once),
+        ("{o:so often}", _so_often),
+        ("there is|are|was|were|has_been|have_been {o:so often}", _so_often),
+        ("every|each|all|any {o:so often}", _so_often),
+    ],
     "adjunct": [
         (f"{ON_FAILURE} {{f:failure}}", lambda p: Adjunct("failed", p["f"])),
+        (
+            f"{ON_FAILURE} there is|are|was|were|has_been|have_been {{o:so often}}",
+            lambda p: replace(_so_often(p), leads=False),
+        ),
         (f"{ON_FAILURE} {{o:so often}}", lambda p: replace(_so_often(p), leads=False)),
         (
             f"{ON_FAILURE} {{es:events}} has_not|have_not succeeded",
@@ -182,6 +195,10 @@ SETBACKS: dict[str, Rule] = {
     ],
     "leading": [("{s:setback} [,] [then]", lambda p: (p["s"],))],
     "demand": [
+        (
+            f"it {SHOULD} [always] be followed [up] by|with {{e:events}}",
+            lambda p: Demand("follow", p["e"][0], joint=p["e"][1]),
+        ),
         (
             f"{{e:events}} {SHOULD} [always] come {_AFTER}",
             lambda p: Demand("follow", p["e"][0], joint=p["e"][1]),
@@ -255,6 +272,11 @@ SETBACKS: dict[str, Rule] = {
         *whole(f"for {{s:setback}} [,] {{b:events}} [is|are] {_DUE} [{_AFTER}]", _followed),
         *whole(f"for {{s:setback}} [,] {{x:acts}} [{_AFTER}]", lambda p: _followed({**p, "b": p["x"]})),
         *whole("never|do_not leave {s:setback} without {b:events}", _followed),
+        *whole(f"{AGENT} {NO} [ever] leave {{s:setback}} without {{b:events}}", _followed),
+        *whole(
+            f"no {{s:setback}} {ALLOWED} [ever] be left|stay|remain|go|pass without {{b:events}}", _followed
+        ),
+        *whole("{s:setback} means|mean {b:events} afterwards|later|thereafter", _followed),
         *whole("{s:setback} [always] requires|require|demands|means|mean [that] {d:demand}", _means),
         *whole("[always] follow|answer [up] {s:setback} [up] with|by {b:events}", _followed),
         *whole(

@@ -44,7 +44,10 @@ def same(grammar: Grammar, at: int) -> Iterator[Found]:
 def _begins_a_deed(grammar: Grammar, m: re.Match[str]) -> bool:
     """Does a field belong to what is done: `for each claim payment that fails`?"""
     plain = "same" not in grammar.text[m.start() : m.start("f")]
-    return plain and any(end > m.end("f") for _, end in grammar.matches("noun", m.start("f")))
+    if not plain:
+        return False
+    longer = any(end > m.end("f") for _, end in grammar.matches("noun", m.start("f")))
+    return longer or any(end == m.end("f") for _, end in grammar.matches("check", m.start("f")))
 
 
 def _fields(m: re.Match[str]) -> Iterator[tuple[int, tuple[str, ...]]]:

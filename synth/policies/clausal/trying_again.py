@@ -42,6 +42,7 @@ _GO = (
     "happen|be_made|start|begin|come|occur|take_place|be_started|be_attempted|be_tried|follow|be_done|run"
     "|be_run|be_called|go_out|be|be_sent|be_executed|be_scheduled|be_placed"
 )
+_CALLING_IT = "calling_it_again|doing_it_again|calling_it|running_it_again|using_it_again|making_another"
 _OK = "allowed|permitted|possible|ok|okay|acceptable|fine"
 _NEXT = "the_next|next|another|a_new|a_further|any_further|a_following|the_following|any_new|the_subsequent|a"
 
@@ -68,7 +69,7 @@ def _waits(p: Parts) -> Inside | None:
 
 def _failure_waits(p: Parts) -> Inside | None:
     event = _failed(p)
-    return None if event is None else _waits({**p, "r": event})
+    return _waits({**p, "r": event}) if event is not None and _is_again(p, event) else None
 
 
 def _next_after(p: Parts) -> Inside | None:
@@ -93,7 +94,14 @@ def _next_waits(p: Parts) -> Demand | None:
 def _failed_waits(p: Parts) -> Inside | None:
     """`Payments: 15 minutes pause after a failure`."""
     event: Event = p["e"]
-    return None if event.outcome else _waits({**p, "r": replace(event, single=False)})
+    if event.outcome or not _is_again(p, event):
+        return None
+    return _waits({**p, "r": replace(event, single=False)})
+
+
+def _is_again(p: Parts, event: Event) -> bool:
+    """Is what has to wait what failed: `before the next one`, and not `before the next refund`?"""
+    return "r" not in p or p["r"].action in (AGAIN, event.action)
 
 
 def _time(p: Parts) -> str:
@@ -170,6 +178,20 @@ TRYING_AGAIN: dict[str, Rule] = {
             lambda p: Demand("never", p["e"][0], joint=p["e"][1], how="again"),
         ),
         (f"{_NEXT} {{e:event}} {MAY}|{SHOULD} [only] {_GO} {{d:no sooner}}", _next_waits),
+        (f"{_NEXT} {{e:event}} is|are [strictly] {BANNED} {{d:for so long}}", _next_waits),
+        (f"{_NEXT} {{e:event}} {NO} [ever] {_GO} {{d:for so long}}", _next_waits),
+        (f"{{r:again}} is|are [strictly] {BANNED} {{d:for so long}}", _again_waits),
+        ("hold_off|wait|pause on|with {r:again} for {d:so long}", _again_waits),
+        (f"there {SHOULD} [always] be {{d:so long}} until|before {{r:again}}", _again_waits),
+        (
+            f"[{AGENT}] [{SHOULD}] wait|pause|hold_off [for] {{d:so long}} before {_CALLING_IT}",
+            lambda p: _again_waits({"d": p["d"]}),
+        ),
+        (
+            f"{AGENT} {SHOULD} wait|pause|hold_off [for] {{d:so long}} before {AGENT} tries|calls|does|makes "
+            "it|another|another_one|again [again]",
+            lambda p: _again_waits({"d": p["d"]}),
+        ),
         (f"{_NEXT} {{e:event}} is|are [only] {_OK} {{d:no sooner}}", _next_waits),
         (f"{_NEXT} {{e:event}} {SHOULD} wait|be_delayed [for|by] {{d:so long}}", _next_waits),
         (f"{{r:again}} {MAY}|{SHOULD} [only] {_GO} {{d:no sooner}}", _again_waits),
@@ -276,6 +298,37 @@ TRYING_AGAIN: dict[str, Rule] = {
         ),
         *whole(f"{_NEXT} {{e:event}} {MAY}|{SHOULD} [only] {_GO} {{d:no sooner after that}}", _failed_waits),
         *whole(f"{_NEXT} {{e:event}} is|are [only] {_OK} {{d:no sooner after that}}", _failed_waits),
+        *whole(
+            "{f:failure} must|has_to|should be followed by a|an {p:pause} of {d:so long} before {r:again}",
+            _failure_waits,
+        ),
+        *whole("{f:failure} means|mean no [new|further|other] {e:event} for {d:so long}", _next_after),
+        *whole("{f:failure} means|mean waiting [for] {d:so long} before {r:again}", _failure_waits),
+        *whole(
+            "{f:failure} NO be followed by another|another_one|a_new_one|a_retry {d:for so long}".replace(
+                "NO", NO
+            ),
+            _failure_waits,
+        ),
+        *whole(f"no {{e:event}} {ALLOWED} [ever] follow {{f:failure}} {{d:for so long}}", _next_after),
+        *whole(
+            "no [new|further|other] {e:event} in|during|within the {d:time} after|following {f:failure}",
+            _next_after,
+        ),
+        *whole("never|do_not {r:retry verb} in less_than|under {d:time}", _waits),
+        *whole(
+            f"{{e:event}} is|are|{SHOULD} [be] blocked|forbidden|suspended|paused|on_hold|locked "
+            f"for {{d:so long}} {_SINCE} {_IT_FAILED}",
+            _failed_waits,
+        ),
+        *whole(f"{{e:event}} {SHOULD} wait|pause [for] {{d:so long}} {_SINCE} {_IT_FAILED}", _failed_waits),
+        *whole(
+            f"{{e:event}} needs|need|requires|require|has|have [a|an] {{d:so long}} {{p:pause}} "
+            f"after|on {_IT_FAILED}|failures|failure",
+            _failed_waits,
+        ),
+        *whole(f"{{e:event}} , {{d:so long}} between {_IT_FAILED} and {{r:again}}", _failed_waits),
+        *whole("{d:so long} {p:pause} after {f:failure} before {r:again}", _failure_waits),
         # in brief
         *whole(
             f"{{e:event}} , {{d:so long}} {{p:pause}} after|on {_IT_FAILED}|failures|failure|errors",
@@ -293,8 +346,16 @@ TRYING_AGAIN: dict[str, Rule] = {
             f"attempt|attempts|call|calls|try|tries|{_RETRIES} {{d:for so long}}",
             _failed_waits,
         ),
-        *whole("{f:failure} , {d:so long} {p:pause}", _failure_waits),
-        *whole("{f:failure} , {p:pause} [of|for] {d:so long}", _failure_waits),
+        *whole("{f:failure} , {d:so long} {p:cooldown}", _failure_waits),
+        *whole("{f:failure} , {p:cooldown} [of|for] {d:so long}", _failure_waits),
+        *whole("{d:so long} {p:cooldown} after {f:failure}", _failure_waits),
+    ],
+    "cooldown": [
+        (
+            "cooldown|cool-down|cooling-off_period|cooldown_period|backoff|back-off|cooling_period"
+            "|of_cooldown",
+            lambda p: "cooldown",
+        ),
     ],
     "pause": [
         (

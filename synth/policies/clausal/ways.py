@@ -225,8 +225,10 @@ def _recovered_before(m: Meaning) -> str | None:
     return said if m.a in (failed, "it") and not m.later else None
 
 
-def _while_failed(m: Meaning) -> str:
+def _while_failed(m: Meaning) -> str | None:
     failed = m.b("last failed")
+    if m.a == failed:
+        return None
     return f"If {failed} fails, {m.a} must never happen until {failed}"
 
 
