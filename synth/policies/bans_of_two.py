@@ -1,4 +1,4 @@
-"""Bans of two actions, or after two: each by itself, or both together?"""
+"""Bans of two actions, or after two: each by itself, or both together? Bans while something is not done."""
 
 from __future__ import annotations
 
@@ -62,3 +62,26 @@ def no_ban_after_both(sentence: str, rule: PolicyKind) -> None:
             f"cannot read '{found['said'].strip()}' of two that must both have happened; write "
             f"{quoted(f'{what} must never happen after {one}')} where one of them forbids it"
         )
+
+
+_NOT_SUCCEEDED = re.compile(
+    r"\b(?:if|when|whenever|while|as long as|where) (?P<what>[^,]+?) (?P<has>has|have)(?: not|n['\u2019]t)"
+    r"(?: yet| already| yet already)? succeeded\b(?! (?:since|again))",
+    re.IGNORECASE,
+)
+_BANS = re.compile(
+    r"\b(?:never|no|not|cannot|\w+n['\u2019]t|forbidden|prohibited|banned|off limits)\b", re.IGNORECASE
+)
+
+
+def needed_first(sentence: str) -> str:
+    """`Never pay if the check has not succeeded`, said by what is needed: it need not have been tried."""
+    found = _NOT_SUCCEEDED.search(sentence)
+    if found is None or re.search(r"\bfail", sentence, re.IGNORECASE):
+        return sentence
+    rest = f"{sentence[: found.start()]} {sentence[found.end() :]}"
+    if not _BANS.search(rest):
+        return sentence
+    unless = "Unless" if found[0][0].isupper() else "unless"
+    said = f"{unless} {found['what']} {found['has']} succeeded"
+    return f"{sentence[: found.start()]}{said}{sentence[found.end() :]}"

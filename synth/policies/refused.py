@@ -16,6 +16,7 @@ from synth.policies import clausal
 from synth.policies.adverbials import at_times
 from synth.policies.bans_of_two import (
     is_ban_of_several,
+    needed_first,
     no_ban_after_both,
     no_ban_after_each,
     no_ban_of_both,
@@ -84,7 +85,7 @@ MAX_HINTED = 400
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     reader = InPlace(lambda said, again: _read_whole(said, names, forms, again))
-    bare = without_courtesies(sentence, names.actions)
+    bare = needed_first(without_courtesies(sentence, names.actions))
     try:
         rule = reader.rule(bare)
     except BadInput:

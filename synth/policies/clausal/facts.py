@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import AGAIN, ANYTHING, IT, Event, Fact, with_same
+from synth.policies.clausal.parts import AGAIN, ANYTHING, IT, Adjunct, Event, Fact, with_same
 from synth.policies.clausal.relative import RELATIVES, of_another, which, whose
 from synth.policies.clausal.words import (
     AGENT,
@@ -22,6 +22,10 @@ from synth.policies.clausal.words import (
 )
 
 
+def _unknown(event: Event) -> Event:
+    return replace(event, beside=(*event.beside, Adjunct("unknown")))
+
+
 def with_mods(p: Parts) -> Event:
     event: Event = p["e"]
     for kind, value in p.get("m", ()):
@@ -31,6 +35,8 @@ def with_mods(p: Parts) -> Event:
             event = with_same(event, frozenset(), value)
         elif kind == "that":
             event = which(event, value)
+        elif kind == "got":
+            event = of_another(event, event.noun[-1], value) if len(event.noun) == 1 else _unknown(event)
         elif kind == "whose":
             event = whose(event, value)
         elif kind in ("of", "only of"):

@@ -13,7 +13,7 @@ from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact, with_same
 from synth.policies.clausal.relative import of_another, thing_of
-from synth.policies.clausal.words import ALLOWED, BEFORE, MAY, NO, SHOULD
+from synth.policies.clausal.words import AGENT, ALLOWED, BEFORE, MAY, NO, SHOULD
 
 Such = tuple[str, Fact]
 """A thing, and what has or has not happened to it."""
@@ -61,6 +61,16 @@ def _before_getting(p: Parts) -> Demand | None:
     return Demand("needs", (with_same(p["e"], thing),), (replace(done, single=False),)) if thing else None
 
 
+def _that_got(p: Parts) -> tuple[str, Such] | None:
+    """`For an order that got a refund`."""
+    return None if p["e"].outcome else ("of", (p["w"], Fact((p["e"],), "perfect")))
+
+
+def _success_of(p: Parts) -> Event | None:
+    """`A success of the check`."""
+    return None if p["e"].outcome else replace(p["e"], outcome="successful", single=False)
+
+
 def _without_having(p: Parts) -> Adjunct | None:
     """`No payout without a successful check of it`."""
     event: Event = p["e"]
@@ -91,6 +101,12 @@ def _happened(aspect: str) -> Callable[[Parts], Fact | None]:
     return made
 
 
+_A = "a|an|any|the|every|each|no|one"
+_THAT_GOT = (
+    "with|that_had|that_has_had|that_got|that_has_got|that_received|that_has_received|which_had|which_got"
+    "|who_got|who_had|who_received|who_has_received|that_already_had|that_was_given|who_was_given"
+    "|that_was_sent"
+)
 _FOR = "for|to|on|of|with|at|in"
 _GO = (
     "go|go_out|be_given|be_issued|be_sent|be_granted|be_made|happen|be_done|be_paid|be_offered|be_available"
@@ -105,19 +121,44 @@ _GOES = (
 _GET = "get|receive|be_given|be_granted|have|be_sent|be_issued|be_offered|be_paid|obtain"
 _GETS = "gets|get|receives|receive|is_given|are_given|is_granted|are_granted|is_sent|are_sent|has|have"
 _GETTING = "getting|receiving|being_given|being_granted|being_sent|being_issued|being_offered|being_paid"
+_WAS_CALLED = (
+    "has_been|have_been|was|were|has_already_been called|used|executed|tried_successfully|performed|completed"
+)
 _WENT = "has_succeeded|have_succeeded|succeeded|has_happened|happened|has_passed|passed|was_successful"
 
 FOR_WHOM: dict[str, Rule] = {
     "no such one": [("{s:undone}", _such("not"))],
     "such a one": [("{s:state}", _such("perfect"))],
     "any such one": [("{s:such a one}", lambda p: p["s"]), ("{s:no such one}", lambda p: p["s"])],
-    "of_which": [(f"{_FOR} {{s:any such one}}", _behind)],
+    "of_which": [
+        (f"{_FOR} {{s:any such one}}", _behind),
+        (f"{_FOR} {_A} {{w:thing_behind}} {_THAT_GOT} {{e:noun}}", _that_got),
+    ],
+    "that_got": [(f"{_THAT_GOT} {{e:noun}}", lambda p: Fact((p["e"],), "perfect"))],
+    "mod": [("{s:that_got}", lambda p: ("got", p["s"]))],
+    "event": [
+        (
+            "[a|an|any|the|every|each] [earlier|prior|previous|later] success|successful_call|successful_run"
+            " of {e:event}",
+            _success_of,
+        ),
+    ],
     "past": [
         ("{e:done} successfully", lambda p: p["e"]),
         ("successfully {e:done}", lambda p: p["e"]),
     ],
     "one_fact": [
         (f"{{es:events}} {_WENT} {{m:mods}}", _happened("perfect")),
+        (f"{{es:events}} {_WAS_CALLED}", lambda p: Fact(p["es"][0], "perfect", p["es"][1])),
+        (f"{{es:events}} {_WAS_CALLED} {{m:mods}}", _happened("perfect")),
+        (
+            f"{AGENT} has|have done|called|made|used|run|performed {{e:noun}}",
+            lambda p: Fact((p["e"],), "perfect"),
+        ),
+        (
+            "there was|were|has_been|have_been {es:events}",
+            lambda p: Fact(p["es"][0], "perfect", p["es"][1]),
+        ),
         (
             "{es:events} has_not|have_not|did_not succeeded|succeed|happened|happen|passed {m:mods}",
             _happened("not"),
@@ -170,6 +211,12 @@ FOR_WHOM: dict[str, Rule] = {
         ),
         (f"{{a:events}} , {{b:events}} [{SHOULD}] [come|happen|succeed|be_done|be_made|run] first", _needs),
         (f"{{a:events}} , {{b:events}} [is|are] required|needed|necessary {BEFORE}", _needs),
+        (
+            f"{{a:events}} needs|need|requires|require {{b:events}} to_have|to_be succeeded|happened|passed"
+            f"|made|done|successful [{BEFORE}]",
+            _needs,
+        ),
+        ("{a:events} presupposes|presuppose|depends_on|depend_on {b:events}", _needs),
     ],
     "ensured": [
         (f"{{t:object}} is|are {{d:past}} before it|they {_GETS} {{e:event}}", _before_getting),

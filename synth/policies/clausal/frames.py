@@ -195,7 +195,10 @@ FRAMES: dict[str, Rule] = {
         ("{e:event} , {es:several}", lambda p: (p["e"], *p["es"])),
         ("{e:event} , and|or {g:event}", lambda p: (p["e"], p["g"])),
     ],
-    "act": [("perform|do|make|conduct|carry_out|execute {e:noun}", lambda p: p["e"])],
+    "act": [
+        ("perform|do|make|conduct|carry_out|execute {e:noun}", lambda p: p["e"]),
+        ("call|use|run {e:exactly}", lambda p: p["e"]),
+    ],
     "event": [("performing|doing|making|conducting|carrying_out|executing {e:noun}", lambda p: p["e"])],
     "acts": [("both {e:act} and {g:act}", lambda p: ((p["e"], p["g"]), "and"))],
     "then": [
@@ -463,6 +466,10 @@ FRAMES: dict[str, Rule] = {
         (
             f"before {{t:object}} {MAY} be {{d:past}}",
             lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
+        ),
+        (
+            "before {e:events} is|are called|made|done|run|used|executed",
+            _nouned("before"),
         ),
         (
             f"before {{e:events}} {MAY}|is|are [be] allowed|permitted|possible|resumed|happen"

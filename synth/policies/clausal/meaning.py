@@ -128,6 +128,8 @@ class Meaning:
             if len(things) != 1:
                 return None
             fields |= frozenset(next(iter(things)))
+        if self.has("vice versa"):
+            fields |= about
         if self.demand.how == "anybody":
             fields = fields - frozenset(SOMEBODY) or fields
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)

@@ -143,6 +143,7 @@ _NOT_BOTH = (
 _EXCLUSIVE = (
     "are_mutually_exclusive|mutually_exclusive|are_exclusive|exclude_each_other|exclude_one_another"
     "|rule_each_other_out|are_alternatives|can_not_be_combined|are_not_to_be_combined"
+    "|are_incompatible|incompatible|must_exclude_each_other|should_exclude_each_other|must_be_exclusive"
 )
 _EXCLUDES = (
     "excludes|exclude|rules_out|rule_out|precludes|preclude|forbids|forbid|prevents|prevent|bars|bar"
@@ -153,7 +154,13 @@ _ONE_OF = (
     "only one_of|at_most one_of|no_more_than one_of|not_more_than one_of|at_most 1 of|only 1 of|just one_of"
     "|exactly_one_of|max one_of|maximum one_of|a_maximum_of one_of|never more_than one_of|only either_of"
 )
-_GET = "get|receive|have|see|be_given|be_granted|undergo|go_through|be_issued|be_sent|have_had|have_received"
+_LET = "allow|permit|let|have|call|use|do|run|perform|accept"
+_CALLED = "called|done|made|used|run|allowed|carried_out|executed|tried"
+_ARE_DONE = "is|are done|called|made|used|run|carried_out|executed"
+_GET = (
+    "be_used_for|be_subject_to|be_target_of|get|receive|have|see|be_given|be_granted|undergo"
+    "|go_through|be_issued|be_sent|have_had|have_received"
+)
 _GETS = (
     "gets|get|receives|receive|has|have|sees|see|is_given|are_given|is_granted|is_sent|undergoes|goes_through"
 )
@@ -164,11 +171,6 @@ _VICE = (
 )
 _DONE_WITH = "happen|occur|take_place|be_made|be_done|be_called|be_used|run|be_executed|be_carried_out"
 _HAD = "has_had|have_had|had|has_got|got|gets|has_received|received|receives|has|was_given|has_been_given"
-
-
-def _any_one_of(frame: str) -> list[tuple[str, Callable[[Parts], Demand]]]:
-    """`Only one of A and B`, however that is said."""
-    return [(frame.replace("ONE_OF", one), _not_both) for one in _ONE_OF.split("|")]
 
 
 NEVER_BOTH: dict[str, Rule] = {
@@ -198,6 +200,10 @@ NEVER_BOTH: dict[str, Rule] = {
         ("[either] {a:act} or|/ {b:act}", _two(clear=True)),
         ("[either] {a:verb} or {b:act}", _of_one_object(clear=True)),
     ],
+    "only one of two": [
+        *((f"{one} {{x:two others}}", lambda p: p["x"]) for one in _ONE_OF.split("|")),
+        (f"one_of {{x:two others}} [,] {_NOT_BOTH}", lambda p: p["x"]),
+    ],
     "two done": [
         ("both {a:done} and {b:done}", lambda p: (p["a"], p["b"])),
         (f"{{a:done}} {_ALSO} {{b:done}}", lambda p: (p["a"], p["b"])),
@@ -205,6 +211,9 @@ NEVER_BOTH: dict[str, Rule] = {
         (f"{{a:done}} and {{b:done}} {_TOO}", lambda p: (p["a"], p["b"])),
     ],
     "two done or not": [("{a:done} and {b:done}", lambda p: (p["a"], p["b"]))],
+    "leading": [
+        ("for|per|with {s:identifier} ,", lambda p: (Adjunct("same", same=p["s"], leads=True),)),
+    ],
     "adjunct": [(f"[and] {_VICE} [too|as_well|either]", lambda p: Adjunct("vice versa"))],
     "demand": [
         # what somebody does
@@ -244,10 +253,28 @@ NEVER_BOTH: dict[str, Rule] = {
         ("there is|are never both {x:two events}", _not_both),
         (f"there {MAY}|is|are [be] {{x:one of two}} [,] {_NOT_BOTH}", _not_both),
         (f"{{a:event}} {_EXCLUDES} [any] {{b:event}}", _rules_out),
-        *_any_one_of("ONE_OF {x:two others}"),
-        *_any_one_of(f"ONE_OF {{x:two others}} {MAY}|{SHOULD} [ever] {HAPPEN}|be_used"),
-        *_any_one_of("ONE_OF {x:two others} is|are allowed|permitted|possible|ok"),
-        *_any_one_of(f"[{AGENT}] [{MAY}|{SHOULD}] do|call|use|run|make|perform ONE_OF {{x:two others}}"),
+        ("{x:only one of two}", _not_both),
+        (f"{{x:only one of two}} {MAY}|{SHOULD} [ever] {HAPPEN}|be_used", _not_both),
+        ("{x:only one of two} is|are allowed|permitted|possible|ok", _not_both),
+        (f"[{AGENT}] [{MAY}|{SHOULD}] do|call|use|run|make|perform {{x:only one of two}}", _not_both),
+        (f"{AGENT} {MAY}|{SHOULD} only do|call|use|run|make|perform one_of {{x:two others}}", _not_both),
+        (f"there {MAY}|{SHOULD} be {{x:only one of two}}", _not_both),
+        (f"{{w:owner}} {_GETS} {{x:only one of two}}", _of_owner),
+        (f"{{w:owner}} {MAY}|{SHOULD} {_GET} {{x:only one of two}}", _of_owner),
+        ("{a:event} , {b:event} [,] only one_of them|these|the_two", _both_of),
+        ("{a:event} xor {b:event}", _both_of),
+        (f"only {{x:one of two}} [,] {_NOT_BOTH}", _not_both),
+        (f"{{x:one of two}} {MAY} {HAPPEN} [,] {_NOT_BOTH}", _not_both),
+        # together
+        (f"never|do_not {_LET} both {{x:two events}} [to_happen|happen]", _not_both),
+        (f"never|do_not {_LET} {{x:two events}} both [to_happen|happen]", _not_both),
+        (f"never|do_not {_LET} {{x:two events}}", _forbidden),
+        ("never both , {x:two events}", _not_both),
+        (f"it {NO} [ever] happen that both {{x:two events}} {_ARE_DONE}", _not_both),
+        (f"{{x:two events}} does_not|do_not both {_DONE_WITH}", _not_both),
+        (f"{{x:two events}} is|are never both {_CALLED}", _not_both),
+        (f"{{x:two events}} {NO} [ever] {_DONE_WITH} together", _not_both),
+        ("{x:two events} , never", _forbidden),
         # to one thing
         (f"{{t:object}} {NO} [ever] be {{y:two done}}", _done_to_one),
         (f"{{t:object}} {NO} [ever] be {{y:two done or not}}", _done_to_the_same),

@@ -329,7 +329,8 @@ ONE_FOR_ONE: dict[str, Rule] = {
             own,
         ),
         (
-            "limit|cap|restrict [the] number|count of {a:so counted} to|at|by the number|count of {b:so counted}",
+            "limit|cap|restrict [the] number|count of {a:so counted} to|at|by the number|count of "
+            "{b:so counted}",
             own,
         ),
         (f"{_ONE} {{b:a check}} is|are [always] {_DUE} per|for|for_each|for_every {{a:event}}", own),
