@@ -83,7 +83,7 @@ def _next_after(p: Parts) -> Inside | None:
 def _again_waits(p: Parts) -> Demand:
     """`If it fails, it may only be tried again after 15 minutes`."""
     event: Event = p.get("r") or Event(AGAIN)
-    return Demand("apart", (event,), (event,), how=p["d"])
+    return Demand("wait again", (event,), (event,), how=p["d"])
 
 
 def _next_waits(p: Parts) -> Demand | None:

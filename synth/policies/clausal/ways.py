@@ -458,6 +458,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
             f"{m.a} must never happen within {m.demand.how} after {m.b('after')}" if m.a == m.e else None
         ),
     },
+    "wait again": {(kind,): _apart_after(kind) for kind in ("failed", "last failed")},
     "do again": {("before retry", "failed"): _before_a_retry},
     "no retry": {(): lambda m: f"If {m.a} fails, {m.a} must never happen afterwards"},
     "wait for a retry": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e} fails"},
