@@ -30,10 +30,16 @@ BANS = (
     "there must not be both {} {s}", "only one of {} may happen {s}", "at most one of {} {s}",
     "{}: not both {s}", "{}: never both {s}", "no {} {s}", "make sure {} never both happen {s}",
     "the agent must never do both {} {s}",
+    "never allow both {} {s}",
+    "do not call {} {s}",
+    "{} are incompatible {s}",
+    "{} may not occur together {s}",
+    "it must never happen that both {} are done {s}",
 )  # fmt: skip
 CHOICES = (
     "{} {s}, not both", "{} {s}, but never both", "{s} {}, never both",
     "the agent may do {} {s}, but not both",
+    "only {} {s}, not both",
 )  # fmt: skip
 OF_A_THING = (
     "no book may be both reserved and sold", "a book must never be reserved as well as sold",
@@ -57,6 +63,10 @@ OF_SOMEBODY = (
     "readers can't have a refund plus a replacement for the same reader_id",
     "after a refund, a replacement is forbidden for the same reader_id, and vice versa",
     "the agent must choose between a refund and a replacement for each reader_id",
+    "any reader_id gets at most one of refund and replacement",
+    "the same reader_id may not be used for both a refund and a replacement",
+    "if there was a refund for a reader_id, there must be no replacement, and vice versa",
+    "for any reader_id, refunds and replacements are mutually exclusive",
 )  # fmt: skip
 RETRIES = (
     "a retry of a failed {n}", "a retry of import catalogue", "retries of import catalogue",
@@ -80,6 +90,9 @@ IF_IT_FAILS = (
     "the next catalogue import must start at least 10 minutes later",
     "it must not be called again for 10 minutes",
     "hold off for 10 minutes before the next attempt",
+    "another catalogue import is forbidden for 10 minutes",
+    "wait 10 minutes before calling it again",
+    "retry only after at least 10 minutes",
 )  # fmt: skip
 FAILURES = (
     "if the catalogue could not be imported",
@@ -117,6 +130,17 @@ AS_OFTEN = (
     "as many extensions as permissions, no more",
     "without its own permission no extension", "grant extension: one obtain permission per call",
     "a permission can only be used once for an extension", "two extensions need two permissions",
+    "grant extension: not more often than obtain permission",
+    "extensions: one per permission",
+    "grant extension at most once per obtain permission",
+    "the number of extensions is limited by the number of permissions",
+    "before each extension a separate permission has to be obtained",
+    "obtain a new permission for each extension",
+    "every extension must be preceded by its own permission",
+    "all extensions need their own permission",
+    "one permission must not be used for two extensions",
+    "make sure grant extension does not happen more often than obtain permission",
+    "the number of grant extension calls must not exceed the number of obtain permission calls",
 )  # fmt: skip
 FOR_WHOM = (
     "extensions only for verified readers", "only verified readers may get an extension",
@@ -127,6 +151,7 @@ FOR_WHOM = (
     "make sure readers are verified before they get an extension",
     "extensions are reserved for verified readers",
     "without a successful reader verification for the same reader, no extension",
+    "never grant an extension if verify reader has not succeeded for the same reader",
 )  # fmt: skip
 ONCE_DONE = (
     "sealed bindings are never repaired", "make sure sealed bindings are never repaired",
@@ -134,6 +159,11 @@ ONCE_DONE = (
     "a binding may only be repaired as long as it has not been sealed",
     "sealing a binding rules out repairing it later",
     "if a binding is sealed, repairing it is no longer allowed",
+    "only bindings that have not been sealed may be repaired",
+    "only repair a binding that has not been sealed",
+    "bindings must not be repaired once sealed",
+    "nothing that was sealed may be repaired",
+    "a binding once sealed must not be repaired",
 )  # fmt: skip
 REFUNDED = (
     "never refund a book that was sold", "a sold book must not be refunded", "sold books are never refunded",
@@ -156,6 +186,11 @@ Extensions are not for verified readers twice.
 Binding sealed: no more refunds.
 Binding not sealed: no more repairs.
 If a refund was issued, a replacement must be sent, and vice versa.
+Another catalogue import is forbidden for 10 minutes.
+A failed catalogue import means waiting at least 10 minutes before the next book sale.
+A failed catalogue import must be followed by a pause of 10 minutes.
+The number of extensions must not exceed the number of books.
+No book may be lent unless the last book lending succeeded.
 Reserve book excludes sell book.
 """.strip().splitlines()
 
