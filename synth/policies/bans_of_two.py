@@ -66,7 +66,8 @@ def no_ban_after_both(sentence: str, rule: PolicyKind) -> None:
 
 _NOT_SUCCEEDED = re.compile(
     r"\b(?:if|when|whenever|while|as long as|where) (?P<what>[^,]+?) (?P<has>has|have)(?: not|n['\u2019]t)"
-    r"(?: yet| already| yet already)? succeeded\b(?! (?:since|again))",
+    r"(?: yet| already| yet already)? succeeded\b"
+    r"(?! (?:since|again|\d|once|twice|\w+ times))",
     re.IGNORECASE,
 )
 _BANS = re.compile(
