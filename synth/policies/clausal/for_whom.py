@@ -103,7 +103,7 @@ def _happened(aspect: str) -> Callable[[Parts], Fact | None]:
 
 _A = "a|an|any|the|every|each|no|one"
 _THAT_GOT = (
-    "with|that_had|that_has_had|that_got|that_has_got|that_received|that_has_received|which_had|which_got"
+    "that_had|that_has_had|that_got|that_has_got|that_received|that_has_received|which_had|which_got"
     "|who_got|who_had|who_received|who_has_received|that_already_had|that_was_given|who_was_given"
     "|that_was_sent"
 )
@@ -132,7 +132,7 @@ FOR_WHOM: dict[str, Rule] = {
     "any such one": [("{s:such a one}", lambda p: p["s"]), ("{s:no such one}", lambda p: p["s"])],
     "of_which": [
         (f"{_FOR} {{s:any such one}}", _behind),
-        (f"{_FOR} {_A} {{w:thing_behind}} {_THAT_GOT} {{e:noun}}", _that_got),
+        (f"{_FOR} {_A} {{w:thing_behind}} with|{_THAT_GOT} {{e:noun}}", _that_got),
     ],
     "that_got": [(f"{_THAT_GOT} {{e:noun}}", lambda p: Fact((p["e"],), "perfect"))],
     "mod": [("{s:that_got}", lambda p: ("got", p["s"]))],
