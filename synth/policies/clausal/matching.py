@@ -52,6 +52,7 @@ class Grammar:
     text: str
     rules: Mapping[str, Rule]
     _found: dict[tuple[str, int], list[Found]] = field(default_factory=dict)
+    _words: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
     _steps: int = 0
 
     def matches(self, rule: str, at: int) -> list[Found]:
@@ -78,10 +79,24 @@ class Grammar:
 
     def _by_patterns(self, rule: Sequence[tuple[str, Made]], at: int) -> Iterator[Found]:
         for pattern, make in rule:
-            for parts, end in self.along(_read(pattern), at, {}):
+            read = _read(pattern)
+            if isinstance(read[0], _Word) and not self._ends(read[0], at):
+                continue
+            for parts, end in self.along(read, at, {}):
                 made = make(parts)
                 if made:
                     yield made, end
+
+    def _ends(self, word: _Word, at: int) -> tuple[int, ...]:
+        """The places behind a word that stands at a place; many patterns ask for the same one."""
+        key = (id(word.patterns), at)
+        if key not in self._words:
+            found = word.patterns[0].match(self.text, at)
+            ends = {found.end()} if found else set()
+            if found:
+                ends |= {m.end() for one in word.patterns[1:] if (m := one.match(self.text, at))}
+            self._words[key] = tuple(sorted(ends))
+        return self._words[key]
 
     def along(self, pattern: tuple[Any, ...], at: int, parts: Parts) -> Iterator[tuple[Parts, int]]:
         """The ways in which a pattern matches from a place on."""
@@ -93,11 +108,7 @@ class Grammar:
             return
         first, rest = pattern[0], pattern[1:]
         if isinstance(first, _Word):
-            found = first.patterns[0].match(self.text, at)
-            ends = {found.end()} if found else set()
-            if found:
-                ends |= {m.end() for one in first.patterns[1:] if (m := one.match(self.text, at))}
-            for end in sorted(ends):
+            for end in self._ends(first, at):
                 yield from self.along(rest, end, parts)
         elif isinstance(first, _Maybe):
             yield from self.along((*first.inside, *rest), at, parts)
@@ -107,7 +118,7 @@ class Grammar:
                 yield from self.along(rest, end, {**parts, first.slot: made})
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=None)
 def _read(pattern: str) -> tuple[Any, ...]:
     stack: list[list[Any]] = [[]]
     for piece in re.findall(r"\{[^}]+\}|\[|\]|[^\s\[\]{}]+", pattern):
@@ -124,7 +135,7 @@ def _read(pattern: str) -> tuple[Any, ...]:
     return tuple(stack[0])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=None)
 def words(piece: str) -> tuple[re.Pattern[str], ...]:
     """`may|can`, `has_to` or `,` as what matches it after spaces."""
     if piece == ",":
