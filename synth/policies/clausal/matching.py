@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 Parts = Mapping[str, Any]
@@ -118,7 +118,7 @@ class Grammar:
                 yield from self.along(rest, end, {**parts, first.slot: made})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(pattern: str) -> tuple[Any, ...]:
     stack: list[list[Any]] = [[]]
     for piece in re.findall(r"\{[^}]+\}|\[|\]|[^\s\[\]{}]+", pattern):
@@ -135,7 +135,7 @@ def _read(pattern: str) -> tuple[Any, ...]:
     return tuple(stack[0])
 
 
-@lru_cache(maxsize=None)
+@cache
 def words(piece: str) -> tuple[re.Pattern[str], ...]:
     """`may|can`, `has_to` or `,` as what matches it after spaces."""
     if piece == ",":
