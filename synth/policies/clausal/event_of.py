@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from synth.policies.action_forms import singular
+from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
 from synth.policies.patterns import compiled
 
@@ -52,3 +54,15 @@ def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
         each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
         and bool(said.get("obj")),
     )
+
+
+def not_its_own(
+    find: Callable[[Grammar, int], Iterator[Found]],
+) -> Callable[[Grammar, int], Iterator[Found]]:
+    """`Their own approval` says more than that one is needed."""
+
+    def found(grammar: Grammar, at: int) -> Iterator[Found]:
+        if not compiled(r" *(?:(?:all )?(?:its|their) own)\b").match(grammar.text, at):
+            yield from find(grammar, at)
+
+    return found

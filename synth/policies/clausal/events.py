@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from synth.policies.action_forms import LIGHT, noun_of, singular
-from synth.policies.clausal.event_of import any_noun, event_of
+from synth.policies.clausal.event_of import any_noun, event_of, not_its_own
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
@@ -246,9 +246,7 @@ def by_name(
     ]
     return {
         "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
-        "check": _not_its_own(
-            _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns)
-        ),
+        "check": not_its_own(_finder([way for one in actions if one.is_check for way in _nouns(one)], nouns)),
         "check by name": _finder(
             [Way(re.escape(one.phrase.casefold()), one.number) for one in actions if one.is_check], nouns
         ),
@@ -483,18 +481,6 @@ def _things(one: Action) -> Iterator[Way]:
         yield Way(rf"(?:{_WHICH}|(?P<det>{_DET}))(?P<of>[a-z][a-z_]*)", one.number, role="whatever")
         if one.last:
             yield Way(rf"{_DET}{one.last}", one.number, role="behind")
-
-
-def _not_its_own(
-    find: Callable[[Grammar, int], Iterator[Found]],
-) -> Callable[[Grammar, int], Iterator[Found]]:
-    """`Their own approval` says more than that one is needed."""
-
-    def found(grammar: Grammar, at: int) -> Iterator[Found]:
-        if not compiled(r" *(?:(?:all )?(?:its|their) own)\b").match(grammar.text, at):
-            yield from find(grammar, at)
-
-    return found
 
 
 def _finder(
