@@ -160,9 +160,8 @@ LEAST: dict[str, Rule] = {
         (f"{{e:counted}} , [always] {_NEEDED}", _due),
         (f"{{e:counted}} , [always] {_NEEDED} in|for|during|per {_EVERY_RUN}|run", _none_without),
         (f"{{e:counted}} is|are|, [always] {_NEEDED} {{c:limited often}}", _least),
-        ("never|do_not [ever] skip|omit|leave_out|miss|neglect {e:noun}", _due),
-        ("never|do_not [ever] forget|fail|neglect|omit to {e:one deed}", _due),
-        ("never|do_not [ever] forget {e:noun}", _due),
+        (f"never|do_not [ever] skip|omit|leave_out|miss|neglect {{e:noun}} in|during {_EVERY_RUN}", _in_each),
+        ("never|do_not [ever] forget|fail|neglect|omit to {e:one deed} {c:limited often}", _least),
         # so many at least
         ("{n:number} {e:counted} at_least|at_the_least|at_minimum|minimum|or_more",
          lambda p: _of_so_many({**p, "c": ("at least", p["n"])})),

@@ -145,7 +145,7 @@ def test_what_each_run_has_at_least(frame: str) -> None:
         ("Never call print label with more than three different "
          "order.", "Print label must happen with at most 3 different order"),
         ("The count of failed pump restarts must be 4 or less.", "Restart pump must fail at most 4 times"),
-        ("Don't forget to print a label.", "Print label must happen at least once"),
+        ("Don't forget to print a label at least once.", "Print label must happen at least once"),
     ],
 )  # fmt: skip
 def test_what_else_is_said_of_limits(said: str, canonical: str) -> None:
@@ -159,6 +159,7 @@ def test_what_else_is_said_of_limits(said: str, canonical: str) -> None:
         "Query limit is 3",
         "Labels beyond three are not allowed.",
         "Three labels are enough.",
+        "Don't forget to print a label.",
         "Total refunds: max 3",
         "A run may only end with two labels.",
         "The amount of a refund must not reach more than 500 in total.",
