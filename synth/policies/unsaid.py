@@ -11,6 +11,7 @@ from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.total import Total
+from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.where import Comparison
 
@@ -29,6 +30,7 @@ _COUNT_OF = compiled(r"\b(?P<said>count|number) of\b")
 _LIMIT_IS = compiled(
     r"\b(?:(?P<said>limit|cap|quota|ceiling)(?: ?:| of| is)|(?P<past>beyond|past)) (?P<n>\d+|[a-z]+)\b"
 )
+_OF_ALL = compiled(r"\b(?P<said>[a-z_]+) of all (?:the |of the )?[a-z]+s\b")
 _EQUAL = compiled(r"\b(?P<said>(?:equals|equal to|identical to|same as) (?:the )?(?P<value>[a-z][a-z_]*))\b")
 _LAST_FAILED = compiled(
     r"\b(?:since|after) (?:(?:the|an?|any|every|each|its) )?(?P<said>(?:last |latest )?failed)\b"
@@ -43,6 +45,7 @@ def not_left_out(sentence: str, rule: PolicyKind) -> None:
     _no_sum(rule)
     _no_count(sentence, rule)
     _no_limit(sentence, rule)
+    _not_of_all(sentence, rule)
     _no_other_argument(sentence, rule)
     _no_failure(sentence, rule)
     _no_stretch(sentence, rule)
@@ -106,6 +109,24 @@ def _no_limit(sentence: str, rule: PolicyKind) -> None:
                 f"'{bare[:1].upper()}{bare[1:]} must happen at most {number} times' where it is, or "
                 f"'{bare[:1].upper()}{bare[1:]} with args.{said} over {number} must never happen'"
             )
+
+
+def _not_of_all(sentence: str, rule: PolicyKind) -> None:
+    """`The value of all vouchers must be at most 500` may be what they come to, or that of each."""
+    found = _OF_ALL.search(sentence)
+    if found is None or not isinstance(rule, Count):
+        return
+    for tools in rule.tools:
+        for one in tools.asked:
+            if one.path and str(one.path[-1]) == found["said"].lower() and one.op in (">", ">="):
+                bare, number = tools.phrase.partition(" with ")[0], one.values[0]
+                most = "at most" if one.op == ">" else "below"
+                raise TwoReadings(
+                    f"cannot read {found[0]!r}, which may be what they come to; write 'The sum of "
+                    f"{one.path[-1]} of {bare} must be {most} {number}' where it is, or "
+                    f"'{tools.phrase[:1].upper()}{tools.phrase[1:]} must never happen' where it is each of "
+                    f"them"
+                )
 
 
 def _no_other_argument(sentence: str, rule: PolicyKind) -> None:
