@@ -504,6 +504,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "no answer": {
         ("vice versa",): _both,
         (): lambda m: f"{m.e} must never happen after {m.a}",
+        ("until",): lambda m: f"{m.e} must never happen after {m.a} until {m.b('until')}",
         ("lasting",): lambda m: f"{m.e} must never happen within {m.d('lasting')} after {m.a}",
         ("time",): lambda m: f"{m.e} must never happen within {m.d('time')} after {m.a}",
     },

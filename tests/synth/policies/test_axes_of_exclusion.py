@@ -275,3 +275,13 @@ def test_what_is_given_is_a_verb_of_whatever_it_is_given_for() -> None:
 def test_what_is_not_said(sentence: str) -> None:
     with pytest.raises(BadInput):
         read(sentence.removesuffix("."))
+
+
+def test_until_something_else_is_done_to_it() -> None:
+    said = [
+        "a reserved book must not be sold until it has been lent",
+        "no reserved book may be sold until it is lent",
+    ]
+    assert not unlike(
+        said, "Sell book must never happen after reserve book until lend book with the same book"
+    )
