@@ -8,7 +8,7 @@ from dataclasses import replace
 from synth.errors import BadInput
 from synth.policies.action_forms import ARTICLES, noun_of, singular
 from synth.policies.clausal.kinds_of_verbs import CHECKS, GIVING
-from synth.policies.clausal.ways import LASTING
+from synth.policies.clausal.ways_of_times import LASTING
 from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.count import NUMBERS

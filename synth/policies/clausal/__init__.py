@@ -11,6 +11,7 @@ is read, where two say different things it has two meanings.
 - `words`, `small`: the words of clauses, and what is said in a few of them.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
+- `moods`: what is forbidden and what is free, in each frame.
 - `failing`, `waiting`: what is said of failed calls; of pauses.
 - `clock`, `spans`, `durations`, `together`, `just_before`: hours and days; how far apart, how long, what runs
   at once, what stands directly before.

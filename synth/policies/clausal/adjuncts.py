@@ -45,6 +45,13 @@ def _if(p: Parts) -> Adjunct | None:
     return Adjunct("unless" if fact.aspect == "not" else "if", fact)
 
 
+def _so_long_after(p: Parts) -> Adjunct | None:
+    """`Until an hour after a raise` is no sooner after one; `after the card was charged` needs that, too."""
+    told: Fact = p["f"]
+    any_one = told.aspect == "noun" or all(e.single or e.each for e in told.events)
+    return _when("sooner" if any_one else "until later")(p)
+
+
 _TOGETHER = (
     "simultaneously|in_parallel|concurrently|side_by_side|at_the_very_same_time|at_one_and_the_same_time"
 )
@@ -119,13 +126,10 @@ ADJUNCTS: dict[str, Rule] = {
             _when("ago"),
         ),
         ("not_older_than|no_older_than|younger_than {d:time}", _when("ago")),
-        (
-            "until|before|till [at_least] {d:time} after {f:what}",
-            _when("until later"),
-        ),
+        ("until|before|till [at_least] {d:time} after {f:what}", _so_long_after),
         (
             "until|before|till [at_least] {d:time} have|has passed|gone_by|elapsed after|since {f:what}",
-            _when("until later"),
+            _when("sooner"),
         ),
         ("within|in|inside|no_later_than {d:time} of|after {f:failure}", _failed("failed within")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:what}", _when("during")),

@@ -160,6 +160,11 @@ def at_these(
     return made
 
 
+def _at_all_but_these(p: Parts) -> Demand | None:
+    """`Any day but Sunday is fine for discharges`; that Mondays are fine forbids no other day."""
+    return at_these("only")(p) if p["w"].contrary else None
+
+
 def _side(side: str) -> Callable[[Parts], Demand | None]:
     """`The cutoff for refunds is 18:00`."""
 
@@ -177,6 +182,18 @@ def instant(grammar: Grammar, at: int) -> Iterator[Found]:
         yield m["t"], m.end()
 
 
+def day_before_noun(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`Sunday discharges`, `weekend billing`."""
+    m = compiled(rf" *(?P<days>{_DAY}(?: (?:and|or) {_DAY})?) (?=[a-z])").match(grammar.text, at)
+    if m and not m["days"].lower().endswith("s"):
+        yield _plainly(m["days"]), m.end() - 1
+
+
+def _on_such_days(p: Parts) -> Event:
+    event: Event = p["e"]
+    return replace(event, beside=(*event.beside, Adjunct("days", said=f"on {p['d']}")))
+
+
 def _of_somebody(p: Parts) -> Event | None:
     """`No customer may have their limit raised`: nobody's may be."""
     event = passive(p)
@@ -192,6 +209,28 @@ _UNLESS = "unless|except|except_when|except_if|other_than|except_for|apart_from|
 _BUT = "but|except|other_than|except_for|apart_from|save|save_for|that_is_not|that_are_not|excluding|bar"
 _ANY_DAY = "any_day|every_day|all_days|each_day|any_day_of_the_week|every_day_of_the_week|days|any_other_day"
 _ANY_TIME = "at_any_time|any_time|at_all_times|at_all_hours|at_any_hour|at_times|anytime"
+_THOSE = "|".join(
+    f"{none}_{when}"
+    for none in ("not", "never", "no")
+    for when in (
+        *(f"{at}_{other}" for at, other in (
+            ("at", "any_other_time"), ("at", "other_times"), ("at", "any_other_hour"), ("at", "other_hours"),
+            ("on", "any_other_day"), ("on", "other_days"), ("on", "any_other_days"), ("on", "another_day"))),
+        *(f"{out}_{those}" for out in ("outside", "outside_of", "beyond") for those in (
+            "these_hours", "those_hours", "that_window", "this_window", "that_time", "this_time",
+            "those_times", "these_times", "that", "them", "it", "that_period",
+            "this_period", "those_days", "these_days")),
+        *(f"{one}{joint}{other}" for joint in ("_or_", "_and_", "_nor_")
+          for one, other in (("before", "after"), ("earlier", "later"), ("sooner", "later"))),
+    )
+)  # fmt: skip
+_OTHERWISE_NOT = "|".join(
+    f"{when}_{none}"
+    for when in ("at_any_other_time", "at_all_other_times", "at_other_times", "on_any_other_day",
+                 "on_all_other_days", "on_other_days", "otherwise", "outside_of_that",
+                 "outside_that", "outside_these_hours", "outside_those_hours")
+    for none in ("not", "never", "it_is_forbidden", "it_is_not_allowed", "forbidden", "not_allowed")
+)  # fmt: skip
 _NO_OTHER = (
     "at_no_other_time|at_no_other_times|at_no_other_hour|at_no_other_hours|on_no_other_day|on_no_other_days"
     "|never_otherwise|not_otherwise|otherwise_not|otherwise_never|never_at_any_other_time"
@@ -200,7 +239,7 @@ _NO_OTHER = (
     "|not_earlier_or_later|not_before_and_not_after|neither_before_nor_after|neither_earlier_nor_later"
     "|not_before_or_after|never_outside_these_hours|never_outside_those_hours|not_outside_these_hours"
     "|not_outside_those_hours|only_then|then_only|never_before_or_after|never_earlier_or_later|no_other_day"
-    "|no_other_days|no_other_time|no_other_times"
+    f"|no_other_days|no_other_time|no_other_times|{_THOSE}|{_OTHERWISE_NOT}"
 )
 _NOT_LATER = (
     "not_after_that|never_after_that|no_later|not_later|never_later|not_thereafter|never_thereafter"
@@ -225,6 +264,13 @@ _SHUT = (
     "|not_available"
 )
 _IS = "is|are|,|:|=|->"
+_CLOSES = (
+    "closes|close|ends|end|stops|stop|ceases|cease|must_stop|must_end|have_to_stop|has_to_stop|has_to_end|have_to_end"
+    "|must_be_over|must_be_in|has_to_be_in|have_to_be_in|is_over|are_over|is_closed|are_closed"
+)
+_OPENS = "opens|open"
+_STOP = "stop|cease|quit|discontinue|end"
+_FREE_FOR = "fine|ok|okay|allowed|permitted|open|possible|acceptable|available|good"
 
 CLOCK: dict[str, Rule] = {
     "day_names": day_names,
@@ -246,6 +292,11 @@ CLOCK: dict[str, Rule] = {
         (f"{_UNLESS} [{_IT_IS}] [on|at|over] {{d:day_names}}", _other),
         (f"{_UNLESS} [{_IT_IS}] {{h:hours}}", _other),
         ("outside|outside_of {d:day_names}", _other),
+        (f"{_WHEN}|as_soon_as|from_when|from_the_moment {_IT_IS} {{h:instant}} [or_later|or_past_that]",
+         lambda p: Adjunct("hours", said=f"after {p['h']}")),
+        ("on|at non-working_days|non_working_days|non-weekdays|non_weekdays|non-business_days"
+         "|non_business_days",
+         lambda p: Adjunct("days", said="on Saturday and Sunday")),
         (f"[on] {_ANY_DAY} {_BUT} [for] [on|at] {{d:day_names}}", _other),
         (f"[on] {_ANY_DAY} {_BUT} [for] [on|at] {{d:day_names}}", _only),
         ("on days other than {d:day_names}", _other),
@@ -280,6 +331,22 @@ CLOCK: dict[str, Rule] = {
         (f"[the|our] {_EARLIEST} for|of|to {{e:named}} {_IS} {{h:instant}}", _side("after")),
         # which times not
         (f"{{w:bare_times}} is|are {_SHUT} for|to {{e:named}}", at_these("never")),
+        (f"{{w:bare_times}} is|are {_SHUT} when|if it comes to {{e:named}}", at_these("never")),
+        (f"{{e:named}} ,|:|->|= [on] {{w:bare_times}} {_SHUT}|excluded|never|not|excepted"
+         "|no", at_these("never")),
+        (f"{{e:named}} {_CLOSES} [at|by] {{h:instant}}", _side("before")),
+        (f"{{e:named}} {_OPENS} [at] {{h:instant}}", _side("after")),
+        (f"[the] last|latest {{e:event}} [of_the_day] [{SHOULD}|is|,|:] [be] [at|by]"
+         f" {{h:instant}}", _side("before")),
+        (f"[the] first|earliest {{e:event}} [of_the_day] [{SHOULD}|is|,|:] [be] [at]"
+         f" {{h:instant}}", _side("after")),
+        (f"[{AGENT}] [{SHOULD}] {_STOP} {{e:named}} at|by|from|as_of {{h:instant}} [on"
+         "|onwards]", _side("before")),
+        ("never|not|no|none {w:clocked} ,|:|->|= {e:named}", at_these("never")),
+        ("only {w:clocked} ,|:|->|= {e:named}", at_these("only")),
+        ("{w:clocked} only ,|:|->|= {e:named}", at_these("only")),
+        (f"only {{w:bare_times}} is|are {_FREE_FOR} for|to {{e:named}}", at_these("only")),
+        (f"{{w:bare_times}} is|are {_FREE_FOR} for|to {{e:named}}", _at_all_but_these),
         (f"{{w:no_doer}} {ALLOWED} [ever] have|get {{t:object}} {{d:past}}",
          demanding("never", make=_of_somebody)),
         # after `only on Fridays`
@@ -289,10 +356,15 @@ CLOCK: dict[str, Rule] = {
         ("is|are {e:events} allowed|permitted|possible|ok|okay|acceptable", demanding("may")),
         # with a colon
         ("{e:events} ,|:|->|=", demanding("headed")),
-        ("{e:events} [,|:|->|=] never|not", demanding("headed never")),
+        ("{e:events} [,|:|->|=] never|not|none|no", demanding("headed never")),
+        ("{e:acts} ,|:|->|=", demanding("headed")),
+        ("{e:acts} [,|:|->|=] never|not|none|no", demanding("headed never")),
+        ("{e:events} ,|:|->|= {w:bare_times}", at_these("only")),
         ("{e:events} ,|:|->|= only {w:bare_times}", at_these("only")),
         ("{e:events} ,|:|->|= {w:bare_times} only", at_these("only")),
-        ("{e:events} ,|:|->|= allowed|permitted|possible", demanding("headed")),
+        ("{e:events} [,|:|->|=] allowed|permitted|possible|ok|okay|open", demanding("headed")),
     ],
     "named": [("{e:events}", lambda p: p["e"]), ("{e:acts}", lambda p: p["e"])],
+    "event": [("{d:day_before_noun} {e:noun}", lambda p: _on_such_days(p))],
+    "day_before_noun": day_before_noun,
 }  # fmt: skip

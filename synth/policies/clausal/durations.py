@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from synth.policies.clausal.attempts import taking
+from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Event
@@ -13,6 +17,20 @@ def _done_in(p: Parts) -> Demand | None:
     """`Each settlement has to be run in 20 minutes or less`."""
     event: Event | None = passive({**p, "d": p["g"]})
     return None if event is None else taking({"e": ((event,), ""), "d": p["d"]})
+
+
+def _passive(p: Parts) -> Event | None:
+    return passive({**p, "d": p["g"]})
+
+
+def _in_doing(make: Callable[[Parts], Event | None] | None = None) -> Callable[[Parts], Demand | None]:
+    """`Never run a scan for more than 40 minutes`."""
+
+    def made(p: Parts) -> Demand | None:
+        demand = demanding("in doing", make=make)(p)
+        return None if demand is None or demand.joint == "and" else replace(demand, how=p["d"])
+
+    return made
 
 
 _TAKE = (
@@ -47,6 +65,9 @@ _LIMIT = (
 _LIMITED = "limited|capped|restricted|bounded|time-boxed|timeboxed|held|kept|confined"
 _EACH = "each|apiece|every_time|each_time|per_call|each_one|at_a_time|in_each_case|individually"
 _IS = "is|are|,|:|=|->"
+_FINISH = "finish|complete|end|conclude|wrap_up|be_done_with|be_finished_with|be_through_with|get_done"
+_CAP = "cap|limit|restrict|hold|keep|bound"
+_AT = "at|to|under|within|below"
 _DONE = "finished|completed|done|over|complete|through|finished_with|concluded|finalised|finalized"
 _ONE_OF = "any_one|any_single|a_single|each|every|any|one|each_single|every_single"
 
@@ -112,6 +133,17 @@ DURATIONS: dict[str, Rule] = {
         (f"do_not|never let|allow {{e:events}} [to] {_EXCEED} {{d:time}}", taking),
         (f"{AGENT} {NO} let|allow {{e:events}} [to] [{_TAKE}] {{d:too_long}}", taking),
         (f"never|do_not {_TAKE} {{d:too_long}} to|on|for {{e:lasting}}", taking),
+        ("never|do_not {e:acts} {d:too_long}", _in_doing()),
+        (f"{AGENT} {NO} [ever] {{e:acts}} {{d:too_long}}", _in_doing()),
+        (f"{{t:object}} {NO} [ever] be {{g:past}} {{d:too_long}}", _in_doing(_passive)),
+        (f"no {{t:object}} {ALLOWED} [ever] be {{g:past}} {{d:too_long}}", _in_doing(_passive)),
+        (f"{{e:events}} {{d:too_long}} is|are [strictly] {BANNED}", _in_doing()),
+        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} [for] {{d:no_longer}}", _in_doing()),
+        (f"[{AGENT}] [{SHOULD}] [always] {_FINISH} {{e:events}} in|after|within|inside"
+         f" {{d:so_long}}", taking),
+        (f"{{e:events}} is|are [always] {_DONE} in|within|inside {{d:so_long}}", taking),
+        (f"[{AGENT}] [{SHOULD}] {_CAP} the {_LENGTH} of|for {{e:lasting}} {_AT} {{d:so_long}}", taking),
+        (f"[the|our] {_MOST} {{e:events}} {_LENGTH} {_IS} {{d:so_long}}", taking),
         ("take {d:no_longer} to|on|for {e:lasting}", taking),
         (f"{{e:events}} {_TAKING} {{d:too_long}} is|are [strictly] {BANNED}", taking),
         (f"no {{e:events}} {_TAKING} {{d:too_long}}", taking),

@@ -406,7 +406,8 @@ def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
             yield Way(rf"{verb}{up} {_object(one)} to {_whom(one)}", one.number)
     if one.verb_alone or not (one.nouns or one.to):
         yield Way(rf"{verb}{up}{one.alone}", one.number, True)
-        yield Way(rf"{verb}{up} (?:anything|something)(?: else| more)?", one.number, True)
+        whatever = "(?:any|some)(?:thing(?: else| more)?|one|body)|people"
+        yield Way(rf"{verb}{up} (?:{whatever})", one.number, True)
 
 
 def _nouns(one: Action) -> Iterator[Way]:

@@ -66,6 +66,21 @@ def _not_followed(p: Parts) -> Adjunct | None:
     ) else None  # fmt: skip
 
 
+def _left_undone(p: Parts) -> Adjunct | None:
+    """`Without the anaesthetist being alerted within 5 minutes`."""
+    event = passive(p)
+    return Adjunct("without soon", Fact((event,), "noun"), None, p["w"]) if event else None
+
+
+def _has_so_long(p: Parts) -> Demand | None:
+    """`You have 5 minutes to alert the anaesthetist after a sedation`."""
+    fact: Fact = p["f"]
+    (events, joint) = p["b"]
+    if fact.aspect in ("not", "running", "fails") or any(e.outcome for e in fact.events):
+        return None
+    return _let_pass({"a": (fact.events, fact.joint), "b": (events, joint), "d": p["d"]})
+
+
 def _plain_pair(kind: str, first: str = "a", then: str = "b") -> Callable[[Parts], Demand | None]:
     def made(p: Parts) -> Demand | None:
         (events, joint), (others, other) = p[first], p[then]
@@ -94,6 +109,12 @@ def _left(p: Parts) -> Demand:
     events, joint = p["a"]
     others, other = p["b"]
     return Demand("answer", events, others, joint=joint or other)
+
+
+def _of_such_a_thing(p: Parts) -> Demand | None:
+    """`A sedated patient means the anaesthetist must be alerted`."""
+    events, joint = p["b"]
+    return Demand("then soon", (replace(p["s"], single=False),), events, joint=joint)
 
 
 def _topic(p: Parts) -> tuple[Adjunct, ...] | None:
@@ -127,6 +148,13 @@ FOLLOWING: dict[str, Rule] = {
         (f"{{d:time}} {_OR_LESS} after|following {{f:what}}", _soon("up to")),
         ("within|in the [first] {d:time} after|following|that_follow [each|every] {f:what}", _soon("within")),
         (f"{{d:soon}} {_THEN}|of_that|of_it|from_then|from_that_point", _soon("time")),
+        ("{d:time} after|following {f:what} at_the_latest|latest|at_most|max|maximum|tops", _soon("within")),
+        ("at_the_latest|latest|by {d:time} after|following {f:what}", _soon("within")),
+        ("upon {f:what}", _soon("after")),
+        (
+            f"without {{t:object}} being|getting|having_been {{d:past}} {{w:soon}} [{_THEN}|of_that|of_it]",
+            _left_undone,
+        ),
         (f"{_SOON} {_NEXT} {{d:time}}", _soon("time")),
         (f"{_SOON} {{d:time}}", lambda p: Adjunct("time", time=p["d"])),
         ("before {d:time} have|has passed|gone_by|elapsed", _soon("time")),
@@ -205,6 +233,40 @@ FOLLOWING: dict[str, Rule] = {
         (f"{{e:events}} {SHOULD} [always] come {_THEN}|sooner_or_later|at_some_point", demanding("follow")),
         (f"{{a:events}} {SHOULD}|is|are [be] [always] followed {{d:soon}} by {{b:events}}", _followed_soon),
         (f"{{e:events}} needed|required|due|mandatory|obligatory {_THEN}", demanding("follow")),
+        (
+            f"{AGENT} has|have [at_most|only|up_to|no_more_than] {{d:time}} to {{b:acts}} after|following"
+            f" {{f:what}}",
+            _has_so_long,
+        ),
+        (
+            f"{{b:events}} {SHOULD} [always] follow [up] [on] each|every|any {{a:events}}",
+            _plain_pair("answer"),
+        ),
+        (
+            f"{{b:events}} {SHOULD} [always] follow|come|arrive|happen {{d:soon}} of each|every|any"
+            f" {{a:events}}",
+            _followed_soon,
+        ),
+        (
+            "comes|follows|must_come|must_follow|has_to_come|has_to_follow|should_come|should_follow|come"
+            "|follow {e:events}",
+            demanding("comes then"),
+        ),
+        ("{a:acts} [,] [and] then {b:acts}", _plain_pair("then soon")),
+        (
+            "{a:events} means|mean|triggers|trigger|prompts|prompt|leads_to|lead_to|entails|entail [that]"
+            " {b:ensured_event}",
+            _plain_pair("then soon"),
+        ),
+        ("{s:state} means|triggers|prompts|requires [that] {b:ensured_event}", _of_such_a_thing),
+    ],
+    "ensured_event": [
+        (
+            f"{{t:object}} is|are|{SHOULD} [always] [be] {{d:past}}",
+            lambda p: (e := passive(p)) and ((e,), ""),
+        ),
+        (f"{AGENT} {SHOULD} [always] {{e:acts}}", lambda p: p["e"]),
+        ("{e:events}", lambda p: p["e"]),
     ],
     "unanswered": [
         (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from synth.policies.clausal.facts import passive
-from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
 from synth.policies.clausal.words import AGENT, SHOULD
+from synth.policies.patterns import compiled
 
 Events = tuple[tuple[Event, ...], str]
 
@@ -43,6 +44,14 @@ def _needs(p: Parts) -> Demand | None:
     return None if joint and other else Demand("adjacent", events, others, joint=joint or other)
 
 
+def _call_before(p: Parts) -> Demand | None:
+    """`Checking allergies must be the call right before a drug is administered`."""
+    fact: Fact = p["f"]
+    if fact.aspect in ("not", "running", "fails"):
+        return None
+    return _needs({"a": (fact.events, fact.joint), "b": p["b"]})
+
+
 def _intended(p: Parts) -> Adjunct | None:
     """`If currency is to be converted`."""
     event = passive(p)
@@ -75,6 +84,13 @@ _INTEND = (
     "|need_to|needs_to|have_to|has_to|are_to|is_to"
 )
 
+
+def gerund(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`When administering a drug`: what somebody is about to do."""
+    if compiled(r" *[a-z]+ing\b").match(grammar.text, at):
+        yield from grammar.matches("event", at)
+
+
 JUST_BEFORE: dict[str, Rule] = {
     "call_before": [
         (f"{_BEFORE_IT} was|is|has_been|must_be|should_be [always] {{e:events}}", lambda p: p["e"]),
@@ -99,8 +115,10 @@ JUST_BEFORE: dict[str, Rule] = {
          " {d:past}", _intended),
         (f"if|when|whenever|each_time|every_time {AGENT} {_INTEND} {{e:act}}",
          lambda p: Adjunct("intended", Fact((p["e"],), "noun"))),
+        ("when|while|in {e:gerund}", lambda p: Adjunct("intended", Fact((p["e"],), "noun"))),
         ("for|with|at|on each|every|any {e:event}", lambda p: Adjunct("intended", Fact((p["e"],), "noun"))),
     ],
+    "gerund": gerund,
     "demand": [
         (f"{{a:events}} needs|requires|need|require|takes|must_have {{b:participle}} {_JUST_BEFORE}", _needs),
         (f"{{a:events}} needs|requires|need|require|takes|must_have {{b:events}} {_JUST_BEFORE}", _needs),
@@ -112,6 +130,15 @@ JUST_BEFORE: dict[str, Rule] = {
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
         (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
         (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
+        (f"{{a:events}} ,|:|-> [always|must_be] {_RIGHT} preceded_by|after {{b:events}}", _needs),
+        (f"{{a:events}} ,|:|-> [always|must_be] preceded {_RIGHT} by {{b:events}}", _needs),
+        (f"{{a:events}} [always] comes|come|goes|go|happens|happen {_RIGHT} after {{b:events}}", _needs),
+        (f"{{a:events}} [always] {_RIGHT} follows|follow {{b:events}}", _needs),
+        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] [last] {_A_CALL} [{_RIGHT}] before"
+         f"|preceding {{f:what}}",
+         _call_before),
+        (f"the [very] [last|final|previous] {_A_CALL} before {{f:what}} {SHOULD}|is [always] [be|to_be]"
+         f" {{b:events}}", _call_before),
         ("{e:events}", lambda p: Demand("bare", p["e"][0], joint=p["e"][1])),
     ],
 }  # fmt: skip

@@ -77,7 +77,20 @@ class Meaning:
     @property
     def checks(self) -> bool:
         """Is something demanded that nobody needs afterwards: an approval, a check?"""
-        return any(self.actions[e.action].is_check for e in self.demand.others if e.action in self.actions)
+        return self.checked(self.demand.others)
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """The verbs of the actions that are limited or demanded."""
+        return frozenset(self.actions[e.action].verb for e in self.demand.events if e.action in self.actions)
+
+    @property
+    def says_another(self) -> bool:
+        """Is it said of another call of the same action, `a new refund`?"""
+        return any(e.later for e in self.demand.events)
+
+    def checked(self, events: Sequence[Event]) -> bool:
+        return any(self.actions[e.action].is_check for e in events if e.action in self.actions)
 
     def is_time_of_the_demand(self, often: Adjunct) -> bool:
         """Of `if two refunds fail within an hour, escalate` it is not: so many fail in that time."""

@@ -32,6 +32,7 @@ from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.clausal.limits_of_tries import LIMITS_OF_TRIES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.moods import MOODS
 from synth.policies.clausal.never_both import NEVER_BOTH
 from synth.policies.clausal.nothing_but import NOTHING_BUT
 from synth.policies.clausal.once_done import ONCE_DONE
@@ -173,7 +174,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = together(*tables, *more, SAME_THINGS, *orders, *failures, *TIMES, *own)
+    rules = together(*tables, *more, MOODS, SAME_THINGS, *orders, *failures, *TIMES, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 

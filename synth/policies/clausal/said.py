@@ -23,6 +23,11 @@ def _only_this(m: Meaning) -> bool:
     return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
 
 
+def _is_torn(m: Meaning) -> bool:
+    """`For each card freeze, ...` is no `for each card: freeze, ...`."""
+    return m.has("headline") and any(a.kind == "same" and a.leads for a in m.adjuncts)
+
+
 def _of_all_of_them(m: Meaning) -> bool:
     """`Once A and B are done` is after both; the language says that alone of what is needed first."""
 
@@ -60,7 +65,7 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
     if len(set(kinds)) < len(kinds):
         return None
     only = m.demand.kind == "only" or any(a.only for a in m.adjuncts)
-    if not is_said_of_the_next(m):
+    if not is_said_of_the_next(m) or _is_torn(m):
         return None
     if any(a.contrary for a in m.adjuncts) and m.has("days") and m.has("hours"):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from synth.policies.clausal.clock import at_these
 from synth.policies.clausal.demands import apart_by, demanding
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
@@ -68,6 +69,12 @@ def _after(p: Parts) -> Demand | None:
     return None if joint or other else Demand("apart", events, others, how=p["d"])
 
 
+def _own_gap(p: Parts) -> Demand | None:
+    """`Surgeon pages: at least 10 minutes between calls`."""
+    events, joint = p["e"]
+    return None if joint or len(events) > 1 else _apart({"e": events[0], "d": p["d"]})
+
+
 def _several(p: Parts) -> Demand | None:
     """`If you send several margin calls, leave 15 minutes between them`."""
     event = _same_object(p)
@@ -111,6 +118,13 @@ def _headline(aspect: str) -> Callable[[Parts], tuple[Adjunct, ...] | None]:
     return made
 
 
+_AGAIN_IT = "again|once_more|another_time|anew"
+_CALLS = (
+    "calls|2_calls|each_call|any_2_calls|runs|2_runs|executions|2_executions|invocations|uses|them|each|each_other|any_2|2"
+    "|one_and_the_next|consecutive_calls|successive_calls|any_2_of_them|2_of_them|consecutive_runs|one_call_and_the_next"
+    "|consecutive_ones|any_2_consecutive_calls|2_consecutive_calls|tries|attempts"
+)
+_KEEP = "keep|leave|ensure|enforce|make_sure_of|observe|respect|guarantee|insert|maintain|allow|have|put|wait"
 _LEAST = (
     "at_least|a_minimum_of|no_less_than|not_less_than|a_full|min|minimum|a_minimum|no_fewer_than|>=|min."
     "|at_minimum"
@@ -128,6 +142,7 @@ _GAP = (
     "|separation|time_gap|time_interval|cooling-off_period|wait_time|cooling_period|rest|buffer"
     "|cooldown_period"
 )
+_COOLING = "cooldown|cool-down|cooldown_period|cooling-off_period|cooling_period|waiting_time|waiting_period"
 _LEAST_GAP = "minimum|min|minimal|least|smallest|shortest|required|mandatory|min."
 _PAUSE = "|".join(f"{a}_{gap}_of" for gap in _GAP.split("|") for a in ("a", "an", "a_minimum"))
 _OTHER_ONE = "previous|last|preceding|earlier|prior|latest|most_recent|other|former"
@@ -148,6 +163,25 @@ _HOLDS_BACK = (
 
 SPANS: dict[str, Rule] = {
     "another": another,
+    # how long, of calls of one action
+    "own_gap": [
+        (f"[there {SHOULD} be] {{d:long_enough}} [of] [{_GAP}] between {_CALLS}", lambda p: p["d"]),
+        (f"[there {SHOULD} be] [a|an] [{_LEAST_GAP}] {_GAP} of {{d:long_enough}} [between"
+         f" {_CALLS}]", lambda p: p["d"]),
+        (f"[a|an] [{_LEAST_GAP}] {_GAP} [between {_CALLS}] [,|:|=|is] {{d:long_enough}}", lambda p: p["d"]),
+        (f"[a|an] {{d:long_enough}} {_GAP} [between {_CALLS}]", lambda p: p["d"]),
+        ("wait|leave|pause|keep {d:long_enough} [apart|free] between " + _CALLS, lambda p: p["d"]),
+        ("wait|pause|leave {d:long_enough} before|until {n:next_one}",
+         lambda p: p["d"] if p["n"].action == REPEATED else None),
+        (f"wait|pause|leave {{d:long_enough}} before {_AGAIN_IT}", lambda p: p["d"]),
+        ("{d:long_enough} before {n:next_one}", lambda p: p["d"] if p["n"].action == REPEATED else None),
+        ("{d:long_enough} [or_more] apart [at_least|minimum|min|at_minimum|at_the_least"
+         "|or_more]", lambda p: p["d"]),
+        ("no|not|never closer|nearer [together] than {d:time} [apart]", lambda p: p["d"]),
+        ("not|no|never [within|in] less_than {d:time} apart", lambda p: p["d"]),
+        ("no|not|never more_often|more_frequently than [once] [every|in|per] {d:time}", lambda p: p["d"]),
+        ("not|no|never [2|twice] within {d:time} of each_other|one_another", lambda p: p["d"]),
+    ],
     # how long
     "long_enough": [
         (f"[{_LEAST}] {{d:time}}", lambda p: p["d"]),
@@ -170,6 +204,9 @@ SPANS: dict[str, Rule] = {
         ("doing it|so again", lambda p: Event(REPEATED)),
         (f"{AGENT} [{MAY}] {{n:next_one}}", lambda p: p["n"]),
         (f"another|{_NEXT} {{t:thing}} is|are|may_be|can_be|gets {{d:past}}", passive),
+        (f"{{v:verbing}} another|{_NEXT} [{_ONE}]", lambda p: p["v"]),
+        ("{v:verbing} again|once_more", lambda p: p["v"]),
+        ("{t:object} is|are|may_be|can_be|gets {d:past} again", passive),
     ],
     "prior": [
         (f"the|its|any|a|an|another|their {_OTHER_ONE} [{_ONE}]", lambda p: Event(REPEATED)),
@@ -188,6 +225,8 @@ SPANS: dict[str, Rule] = {
         ("{t:object} is|are|gets|get|may_be|can_be|must_be {d:past}", passive),
     ],
     "apart": [
+        ("after {a:event} before {n:next_one}",
+         lambda p: (p["a"], p["a"]) if p["n"].action in (p["a"].action, REPEATED) else None),
         ("between {a:event} and [then] a_later|a_subsequent|any_later|any_subsequent {b:noun}",
          lambda p: (p["a"], p["b"])),
         ("between {a:event} and {n:next_one}",
@@ -224,12 +263,21 @@ SPANS: dict[str, Rule] = {
          " enough")),
         (f"with [{_PAUSE}] {{d:long_enough}} [{_GAP}] " + _BETWEEN, _span("far enough")),
         ("{d:at_least_so_long} after|apart_from|from {p:prior}", _span("far enough")),
+        ("if|when|once|provided|provided_that|only_if|only_when {p:prior} was|is|happened|lies"
+         "|took_place|has_been|ended"
+         " [made|sent|done|run] {d:at_least_so_long} ago|earlier|before|back"
+         "|in_the_past", _span("far enough")),
+        (f"if|when|once|after|provided {{d:long_enough}} have|has {_PASSED} since|after"
+         f" {{p:prior}}", _span("far enough")),
         (f"no_sooner_than|not_sooner_than|no_earlier_than|not_earlier_than|not_before [{_LEAST}] {{d:time}} "
          "[have_passed] after|since {p:prior}", _span("far enough")),
     ],
     "adjunct": [
         ("{a:too_soon}", lambda p: p["a"]),
         ("{a:far_enough}", lambda p: p["a"]),
+        (f"after|once|when {{d:long_enough}} [have|has]"
+         f" [{_PASSED}]", lambda p: Adjunct("after so long", time=p["d"])),
+        ("{d:long_enough} later", lambda p: Adjunct("after so long", time=p["d"])),
         ("less_than|under|not_even {d:time} after|since|from|following {f:what}",
          _after_it("sooner")),
         (f"if|when|while|as_long_as|where {_LESS} {{d:time}} have|has {_PASSED} since|after {{f:what}}",
@@ -268,7 +316,33 @@ SPANS: dict[str, Rule] = {
          f" {{d:long_enough}}", _after),
         (f"[{AGENT}] [{SHOULD}] wait|pause|allow|leave [for] {{d:long_enough}} before|until {{e:doing}}",
          lambda p: Demand("wait", (replace(p["e"], single=False),), how=p["d"])),
+        ("{b:events} ,|:|->|= wait|pause|leave [for] {d:long_enough} after|since {a:events}", _after),
+        ("{b:events} ,|:|->|= wait|pause|leave [for] {d:long_enough} after|since {a:acts}", _after),
+        (f"[a|an|the] [{_LEAST_GAP}] {{d:long_enough}} {_GAP} [is_required|is_needed|applies|is_mandatory"
+         "|must_be_kept"
+         f"|must_be_observed|must_lie|has_to_be_kept] {{g:apart}}", apart_by),
+        (f"[{AGENT}] [{SHOULD}] {_KEEP} [a|an|the] [{_LEAST_GAP}] {{d:long_enough}} {_GAP}"
+         f" {{g:apart}}", apart_by),
+        (f"[{AGENT}] [{SHOULD}] {_KEEP} [a|an|the] [{_LEAST_GAP}] {_GAP} of {{d:long_enough}}"
+         f" {{g:apart}}", apart_by),
+        (f"[{_LEAST}] {{d:time}} [{_MORE}] [{SHOULD}] {_PASS}|be {{g:apart}}", apart_by),
+        (f"{{b:events}} {SHOULD} wait [for] {{d:long_enough}} after {{f:what}}",
+         lambda p: _after({"a": (p["f"].events, p["f"].joint), "b": p["b"], "d": p["d"]})
+         if p["f"].aspect in ("noun", "perfect", "present") else None),
+        (f"{{t:sole}} {SHOULD} wait [for] {{d:long_enough}}",
+         lambda p: Demand("wait", (replace(p["t"], single=False),), how=p["d"])),
         # not so soon after the one before
+        ("{e:named} ,|:|->|=|- {d:own_gap}", lambda p: _own_gap(p)),
+        (f"[the] {{e:events}} [{_LEAST_GAP}] {_GAP} [,|:|=|is] {{d:long_enough}}", lambda p: _own_gap(p)),
+        (f"[the] {_GAP} between {_CALLS} of {{e:named}} [,|:|=|is] {{d:long_enough}}", lambda p: _own_gap(p)),
+        ("{e:events} has|have|needs|need|requires|require {d:own_gap}", lambda p: _own_gap(p)),
+        (f"{{e:events}} {SHOULD} [always|only] be|come|follow|lie {{w:far_enough}}", at_these("must")),
+        ("{e:another} is|are [only] allowed|permitted|possible|ok"
+         "|okay", demanding("only", make=lambda p: _later("e")(p))),
+        (f"never|do_not {{e:acts}} {_AGAIN_IT}", demanding("again")),
+        (f"{AGENT} {NO} {{e:acts}} {_AGAIN_IT}", demanding("again")),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {_AGAIN_IT}", demanding("again", make=passive)),
+        (f"no {{t:object}} {ALLOWED} [ever] be {{d:past}} {_AGAIN_IT}", demanding("again", make=passive)),
         (f"[{AGENT}] [{SHOULD}] wait|pause|leave|allow|let [for] {{d:long_enough}} [{_PASS}] "
          "before|until {e:next_one}", _apart),
         (f"[{AGENT}] [{SHOULD}] let {{d:long_enough}} {_PASS} {{g:apart}}", apart_by),
@@ -277,6 +351,7 @@ SPANS: dict[str, Rule] = {
          apart_by),
         (f"[the|a|our] {_GAP} {{g:apart}} [,|:|=|is|{SHOULD}] [be] {{d:at_least_so_long}}", apart_by),
         (f"[the|a|our] {_LEAST_GAP} {_GAP} of {{d:time}} {{g:apart}}", apart_by),
+        (f"[the|a|our] {_COOLING} {{g:apart}} [,|:|=|is|{SHOULD}] [be] {{d:time}}", apart_by),
         ("{e:plurals} ,|: {d:long_enough} apart [or_more]", _apart),
         (f"[{_CONSECUTIVE}] {{e:plurals}} {SHOULD}|is|are [always] [be|lie|stay|remain|come|happen] "
          "[spaced|kept|placed|separated|staggered|spread|timed] [out] [at] {d:long_enough} apart [or_more]",

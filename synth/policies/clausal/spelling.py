@@ -110,6 +110,11 @@ ELIDED = (
 _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *CONTRACTIONS,
     (r"\bshan't\b", "shall not"),
+    (r"\b(?:exclusively|solely)\b", "only"),
+    (r" \((?P<said>(?:within|in|at|on|after|before|between|during|from|until|immediately|directly|right"
+     "|not|never|no|only)"
+     r" [^()]*)\)(?=$|[ ,;:])", r" \g<said>"),
+    (r"\bany (?=(?:later|earlier|sooner) than\b)", ""),
     (r"\b(you|we|they)'ve\b", r"\1 have"),
     (r"\b(it|that|there|what)'s\b", r"\1 is"),
     (r"(\d)\s*[\u2013\u2014]\s*(?=\d)", r"\1-"),

@@ -52,6 +52,10 @@ _OVERLAPPING = (
     "|happening_in_parallel"
     "|happening_concurrently|happening_simultaneously|overlapping_each_other|overlapping_with_each_other"
 )
+_OVERLAP_TOO = "run_at_the_same_time|run_in_parallel|happen_at_the_same_time|run_concurrently"
+"|run_simultaneously"
+_EXCLUDE = "must_be_sequential|have_to_be_sequential|must_be_serialised|must_be_kept_apart_in_time"
+"|must_not_be_parallel"
 _NO_OVERLAP = "overlap|overlapping|concurrency|parallel_running|parallel_execution|parallelism"
 _WHEN = "while|whilst|as_long_as|so_long_as|when|if|whenever|where|at_times_when|during_times_when"
 
@@ -66,6 +70,9 @@ TOGETHER: dict[str, Rule] = {
     "adjunct": [
         (f"{_ALONGSIDE} {{es:events}}", lambda p: Adjunct("beside", Fact(p["es"][0], "noun", p["es"][1]))),
         (f"{_WHEN} {{f:going}}", lambda p: Adjunct("while", p["f"])),
+        (f"while|whilst {AGENT} {{e:does}}", lambda p: Adjunct("while", Fact((p["e"],), "running"))),
+        (f"{_WHEN} {AGENT} is|are [still|currently|busy] {{es:events}}",
+         lambda p: Adjunct("while", Fact(p["es"][0], "running", p["es"][1]))),
         (f"{_WHEN}|provided|provided_that {{es:none_going}}",
          lambda p: None if p["es"][1] else Adjunct("while none", Fact(p["es"][0], "running"))),
     ],
@@ -86,6 +93,15 @@ TOGETHER: dict[str, Rule] = {
         (f"never|do_not {{a:acts}} {_ALONGSIDE} {{b:events}}", _both),
         (f"no {{a:events}} [{ALLOWED}] [{_GO_ON}] {_ALONGSIDE} {{b:events}}", _both),
         (f"no {{a:events}} {ALLOWED} overlap [with] {{b:events}}", _both),
+        (f"no {{a:event}} and|or {{b:event}} {_OVERLAP_TOO}|overlap|overlaps|coincide", _both),
+        (f"no {{a:event}} and|or|nor {{b:event}} {ALLOWED} [ever] {_OVERLAP}", _both),
+        (f"no {{a:event}} and|or|nor {{b:event}} {ALLOWED} [ever] {_GO_ON} {_TOGETHER}", _both),
+        (f"{{a:event}} and {{b:event}} never|do_not [ever] {_OVERLAP}", _both),
+        (f"{{a:event}} and {{b:event}} {_GOES_ON} never|not {_TOGETHER}", _both),
+        (f"never|do_not do|have|run|perform|make|start {{a:event}} and|or {{b:event}} {_TOGETHER}", _both),
+        (f"{AGENT} {NO} [ever] do|have|run|perform|make|start {{a:event}} and|or {{b:event}}"
+         f" {_TOGETHER}", _both),
+        (f"{{a:event}} and {{b:event}} {_EXCLUDE}", _both),
         (f"never|do_not {{a:act}} and|or {{b:act}} {_TOGETHER}", _both),
         (f"{AGENT} {NO} [ever] {{a:act}} and|or {{b:act}} {_TOGETHER}", _both),
         (f"it is [strictly] {BANNED} to {{a:act}} and {{b:act}} {_TOGETHER}", _both),

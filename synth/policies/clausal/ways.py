@@ -29,6 +29,7 @@ from synth.policies.clausal.ways_of_order import (
     next_after,
 )
 from synth.policies.clausal.ways_of_times import (
+    LASTING,
     MUST_TIMES,
     NEVER_TIMES,
     ONLY_TIMES,
@@ -91,16 +92,8 @@ def _times(kind: str, allowed: bool) -> Way:
     return way
 
 
-LASTING = frozenset([
-    "hold", "keep", "open", "lock", "block", "reserve", "freeze", "suspend", "pause", "assign", "enable",
-    "activate", "mute", "ban", "rent", "lend", "book", "check",
-])  # fmt: skip
-"""Verbs of what lasts longer than the call that begins it: `held at a time`."""
-
-
 def _one_at_a_time(m: Meaning) -> str | None:
-    verbs = {action.verb for e in m.demand.events if (action := m.actions.get(e.action))}
-    if m.demand.how == "at a time" and verbs & LASTING:
+    if m.demand.how == "at a time" and m.verbs & LASTING:
         return None
     return f"{m.a} must not overlap each other"
 
@@ -401,7 +394,10 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "headed": {kinds: _ONLY[kinds] for kinds in (("days",), ("hours",), ("days", "hours"), ("far enough",))},
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
-    "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+    "have": {
+        kinds: _MUST[kinds]
+        for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))
+    },
     "comes": {
         **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",), ("failed",), ("failed often",))},
         ("straight after",): directly_before,
@@ -464,7 +460,11 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "wait for a retry": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e} fails"},
     "no second": {("first failed",): _no_second("first failed")},
     "second": {("if first failed",): _no_second("if first failed")},
-    "stop": {kinds: way for kinds, way in _NEVER.items() if kinds and kinds[0] in _STOPPED_BY},
+    "stop": {
+        **{kinds: way for kinds, way in _NEVER.items() if kinds and kinds[0] in _STOPPED_BY},
+        ("hours",): lambda m: _NEVER["hours",](m) if m.of("hours").said.startswith("after") else None,
+        ("days",): _NEVER["days",],
+    },
     "never start": {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},

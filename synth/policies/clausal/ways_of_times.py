@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from synth.policies.clausal.meaning import Meaning
-from synth.policies.clausal.ways_of_order import Way, if_perfect
+from synth.policies.clausal.ways_of_order import Way, if_perfect, next_after
 
-SPACED = ("too soon", "far enough")
+LASTING = frozenset([
+    "hold", "keep", "open", "lock", "block", "reserve", "freeze", "suspend", "pause", "assign", "enable",
+    "activate", "mute", "ban", "rent", "lend", "book", "check",
+])  # fmt: skip
+"""Verbs of what lasts longer than the call that begins it: `held at a time`."""
+SPACED = ("too soon", "far enough", "after so long")
 """Adjuncts that say how far from one another the calls of one action are."""
 
 
@@ -54,6 +59,33 @@ def _beside(m: Meaning) -> str:
     return f"{m.a} must not overlap {m.b('while none')}"
 
 
+def _for_each_of_them(kind: str, time: str) -> Way:
+    """`For each sedation, alert the anaesthetist within 5 minutes`; what is checked may come first."""
+
+    def way(m: Meaning) -> str | None:
+        return None if m.checked(m.demand.events) else _answered(kind, time)(m)
+
+    return way
+
+
+def _answered_soon(m: Meaning) -> str | None:
+    """`No sedation without the anaesthetist being alerted within 5 minutes`."""
+    fact = m.of("without soon").fact
+    if fact is None or m.checked(fact.events):
+        return None
+    return f"{m.a} must be followed by {m.b('without soon')} within {m.d('without soon')}"
+
+
+def _of_itself(m: Meaning, time: str) -> str | None:
+    """`Do not page a surgeon again within 10 minutes`."""
+    return f"{m.a} must never happen within {time} after {m.a}" if len(m.demand.events) == 1 else None
+
+
+def _no_longer(m: Meaning) -> str | None:
+    """`Never run a scan for more than 40 minutes`; what is held lasts longer than the call that begins it."""
+    return None if m.verbs & LASTING else f"{m.a} must take at most {m.demand.how}"
+
+
 def _answer_in(time: str) -> Way:
     """`No freeze without notifying compliance within 10 minutes`; a check may be of the minutes before."""
 
@@ -67,16 +99,22 @@ def _answer_in(time: str) -> Way:
 
 NEVER_TIMES: Mapping[tuple[str, ...], Way] = {
     ("sooner",): _never_within("sooner", "sooner"),
+    ("without soon",): _answered_soon,
     ("ago", "if"): if_perfect(_never_within("if", "ago")),
     ("after", "until passed"): _never_within("after", "until passed"),
     ("if", "until passed"): if_perfect(_never_within("if", "until passed")),
     ("too soon",): _spaced("too soon"),
     ("unless just before",): _has_directly_before("unless just before"),
+    ("headline", "lasting"): _never_within("headline", "lasting"),
+    ("headline", "time"): _never_within("headline", "time"),
+    ("headline", "then within"): _never_within("headline", "then within"),
+    ("headline", "until passed"): _never_within("headline", "until passed"),
 }
 ONLY_TIMES: Mapping[tuple[str, ...], Way] = {
     ("far enough",): _spaced("far enough"),
     ("if just before",): _has_directly_before("if just before"),
     ("while none",): _beside,
+    ("after so long",): lambda m: _of_itself(m, m.d("after so long")) if m.says_another else None,
 }
 _TRIGGERS = ("after", "every", "headline", "if")
 MUST_TIMES: Mapping[tuple[str, ...], Way] = {
@@ -84,6 +122,8 @@ MUST_TIMES: Mapping[tuple[str, ...], Way] = {
     ("adjacent", "none between"): _directly_before("adjacent"),
     ("before", "none between"): _directly_before("before"),
     ("headline", "time"): _answered("headline", "time"),
+    ("intended", "time"): _for_each_of_them("intended", "time"),
+    ("intended", "then within"): _for_each_of_them("intended", "then within"),
     **{
         (kind, "just before"): _directly_before(kind, "just before")
         for kind in ("every", "headline", "if", "intended")
@@ -96,6 +136,21 @@ _CALL_BEFORE: Mapping[tuple[str, ...], Way] = {
 OTHER_TIMES: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "no two": {("too soon",): _spaced("too soon"), ("time",): _spaced("time")},
     "without": {("then within",): _answer_in("then within"), ("time",): _answer_in("time")},
+    "then soon": {
+        (kind,): lambda m, kind=kind: f"{m.a} must be followed by {m.e} within {m.d(kind)}"  # type: ignore[misc]
+        for kind in ("time", "then within")
+    },
+    "comes then": {
+        ("within",): _answered("within", "within"),
+        ("around",): lambda m: None,
+        ("straight after",): next_after("straight after"),
+        ("adjacent",): _directly_before("adjacent"),
+    },
+    "again": {
+        (kind,): lambda m, kind=kind: _of_itself(m, m.d(kind))  # type: ignore[misc]
+        for kind in ("time", "lasting", "until passed", "then within")
+    },
+    "in doing": {(): _no_longer},
     "answered in": {(): lambda m: f"{m.a} must be followed by {m.e} within {m.demand.how}"},
     "wait": {
         ("after",): _after_a_wait("after"),

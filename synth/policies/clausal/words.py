@@ -8,7 +8,16 @@ SHOULD = (
     "|always_needs_to|always_need_to|still_has_to|still_have_to|still_must|still_needs_to|must_still"
     "|then_has_to|then_have_to|then_must|must_then|is_obliged_to|are_obliged_to"
 )
-MAY = "may|can|could|might|is_allowed_to|are_allowed_to|is_permitted_to|are_permitted_to|may_ever|can_ever"
+MAY = (
+    "may|can|could|might|is_allowed_to|are_allowed_to|is_permitted_to|are_permitted_to|may_ever|can_ever"
+    "|is_authorised_to|are_authorised_to|is_authorized_to|are_authorized_to|has_permission_to|is_free_to|are_free_to"
+)
+MAY_ONLY = (
+    "may_only|can_only|must_only|should_only|shall_only|is_only_to|are_only_to|is_only_allowed_to|are_only_allowed_to"
+    "|is_only_permitted_to|are_only_permitted_to|may_only_ever|can_only_ever|has_only_to|should_only_ever|must_only_ever"
+    "|is_to_only|are_to_only|only_may|only_can|may_always_only|is_allowed_only_to|are_allowed_only_to"
+)
+"""What leaves something free at some times alone."""
 ALLOWED = f"{MAY}|must|should|shall|ought_to|is_to|are_to|will"
 """What `no refund` stands before where refunds are forbidden; what none `has to` is a mere freedom."""
 NO = (
@@ -16,7 +25,11 @@ NO = (
     "|will_not|will_never|is_not_to|are_not_to|is_never_to|are_never_to|is_not_allowed_to"
     "|are_not_allowed_to"
     "|is_never_allowed_to|are_never_allowed_to|must_no_longer|may_no_longer|can_no_longer|must_not_ever"
-    "|may_under_no_circumstances|must_under_no_circumstances|ought_not_to|must_no_more|may_no_more"
+    "|may_under_no_circumstances|must_under_no_circumstances|ought_not_to|must_no_more|may_no_more|do_not|does_not"
+    "|is_not_permitted_to|are_not_permitted_to|is_never_permitted_to|are_never_permitted_to|is_not_authorised_to"
+    "|is_not_authorized_to|are_not_authorised_to|are_not_authorized_to|is_not_supposed_to|are_not_supposed_to"
+    "|never|is_forbidden_to|are_forbidden_to|has_no_permission_to|should_no_longer|is_no_longer_to|are_no_longer_to"
+    "|is_no_longer_allowed_to|are_no_longer_allowed_to|may_in_no_case|must_in_no_case|must_at_no_time|may_at_no_time"
 )
 HAPPEN = (
     "happen|occur|take_place|be_made|be_done|be_run|be_called|be_carried_out|be_started|be_performed|start"
@@ -52,6 +65,8 @@ BANNED = (
     "|not_an_option|no_option|not_fine"
     "|illegal"
     "|not_wanted|wrong"
+    "|not_accepted|not_possible|impossible|inadmissible|impermissible|a_no-go|no-go|taboo"
+    "|never_possible|strictly_banned|not_on|strictly_off_limits"
 )
 AGENT = (
     "you|we|it|they|the_agent|an_agent|agents|the_assistant|the_bot|the_model|the_system|the_ai|our_agent"
