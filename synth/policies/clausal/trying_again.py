@@ -126,7 +126,7 @@ TRYING_AGAIN: dict[str, Rule] = {
     "retry verb": [
         (f"{_RETRY} {{e:retried}} [again]", lambda p: p["e"]),
         ("try|attempt {e:retried} again", lambda p: p["e"]),
-        ("{e:act} again", _failed),
+        ("{e:act} again", lambda p: _failed(p) if p["e"].outcome == "failed" else None),
     ],
     "retry of it": [
         (f"{_RETRYING} {{e:retried}} [again]", lambda p: p["e"]),
@@ -136,18 +136,20 @@ TRYING_AGAIN: dict[str, Rule] = {
         (f"[{_LEAST}] {{d:time}} [{_MORE}]", _time),
     ],
     "for so long": [
+        ("{d:for so long after that}", _time),
         (f"for {{d:so long}} [{_LATER}]", _time),
-        (f"for {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
         ("within|inside|in|during {d:so long} [afterwards|after_that|thereafter|of_it|after_it]", _time),
-        (f"within|inside|in|during|for {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
         (f"before|until|till|unless {{d:so long}} {_OVER}", _time),
-        (f"before|until|till|unless {{d:so long}} {_OVER} [{_SINCE}] {_IT_FAILED}", _time),
         ("before|until|till {d:so long} later|afterwards|after_that", _time),
-        (f"before|until|till {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
         ("sooner|earlier than {d:so long} [later|afterwards|after_that]", _time),
+        ("without waiting [for] {d:so long}", _time),
+    ],
+    "for so long after that": [
+        (f"within|inside|in|during|for {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
+        (f"before|until|till|unless {{d:so long}} {_OVER} [{_SINCE}] {_IT_FAILED}", _time),
+        (f"before|until|till {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
         (f"sooner|earlier|less than {{d:so long}} {_SINCE} {_IT_FAILED}", _time),
         (f"less_than|under {{d:time}} {_SINCE} {_IT_FAILED}", _time),
-        ("without waiting [for] {d:so long}", _time),
     ],
     "no sooner": [
         ("only after|in {d:so long}", _time),
@@ -219,6 +221,8 @@ TRYING_AGAIN: dict[str, Rule] = {
         # forbidden for so long
         *whole("never|do_not {r:retry verb} {d:for so long}", _waits),
         *whole(f"{AGENT} {NO} [ever] {{r:retry verb}} {{d:for so long}}", _waits),
+        *whole("never|do_not {e:act} again {d:for so long after that}", _failed_waits),
+        *whole(f"{AGENT} {NO} [ever] {{e:act}} again {{d:for so long after that}}", _failed_waits),
         *whole("no {r:retry noun} {d:for so long}", _waits),
         *whole(
             f"no {{r:retry noun}} {ALLOWED}|is|are [ever] [{_GO}|allowed|permitted] {{d:for so long}}", _waits
@@ -231,6 +235,8 @@ TRYING_AGAIN: dict[str, Rule] = {
         *whole(f"no {{f:failure}} {ALLOWED} [ever] be {_TRIED} {{d:for so long}}", _failure_waits),
         # allowed no sooner
         *whole("[only] {r:retry verb} {d:at the soonest}", _waits),
+        *whole("[only] {e:act} again {d:no sooner after that}", _failed_waits),
+        *whole(f"{AGENT} {MAY}|{SHOULD} [only] {{e:act}} again {{d:no sooner after that}}", _failed_waits),
         *whole(f"{AGENT} {MAY}|{SHOULD} [only] {{r:retry verb}} {{d:at the soonest}}", _waits),
         *whole(f"{AGENT} {MAY}|{SHOULD} only {{r:retry verb}} after|in {{d:so long}}", _waits),
         *whole("only {r:retry verb} after|in {d:so long}", _waits),
