@@ -70,7 +70,12 @@ OF_EACH = (
         r"\bper ([a-z_]+) (?:and|in each|in a|in every|in the) (?=(?:run|conversation|session)\b)",
         r"per \1 per ",
     ),
-    (r"\bper (run|conversation|session) (?:and|per) (?=[a-z_]+\b)", r"per \1 per "),
+    (
+        r"\bper (run|conversation|session) (?:and|per) (?=(?!(?:no|not|never|only|then|that|must|may"
+        r"|all)\b)[a-z_]+"
+        r"(?:$|[,.:]| (?:is|are|must|may|can|should|at|no|the)\b))",
+        r"per \1 per ",
+    ),
 )
 """Of each thing by itself, in the language's words."""
 _ANY_ONE = r"(?:any one|any given|any single|a single|a given|any|one|1)"
