@@ -9,7 +9,9 @@ from dataclasses import replace
 from synth.policies.action_forms import singular
 from synth.policies.clausal.bounds import is_identifier
 from synth.policies.clausal.depending import AsLatest, NeededFirst
+from synth.policies.clausal.events import Action, actions_of
 from synth.policies.clausal.givens import depending, given
+from synth.policies.clausal.kinds_of_verbs import PROPOSES
 from synth.policies.clausal.subjects import ANY_CALL, Given
 from synth.policies.composed import quoted
 from synth.policies.kinds.count import Count
@@ -70,7 +72,7 @@ def said_of_some(sentence: str, names: Names) -> tuple[str, ...]:
     """The sentences of the language for one that says what such calls need, or what they must equal."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
     phrases = tuple(names.actions)
-    found = depending(_by_phrases(body, names), phrases)
+    found = [way for one in depending(_by_phrases(body, names), phrases) for way in _ordered(one, phrases)]
     said = dict.fromkeys(_in_words(one, phrases, body) for one in found)
     return () if body.casefold() in map(str.casefold, said) else tuple(said)
 
@@ -86,7 +88,25 @@ def _in_words(one: NeededFirst | AsLatest, phrases: tuple[str, ...], body: str) 
     own = _name(one.path, phrases[one.what], body)
     other = _name(one.beside, phrases[one.other], body)
     that = "that" if own == other else f"the {other}"
-    return f"The {own} of {phrases[one.what]} must equal {that} of {phrases[one.other]}{same}"
+    how = one.how if one.how in ("equal", "differ from") else f"be {one.how}"
+    return f"The {own} of {phrases[one.what]} must {how} {that} of {phrases[one.other]}{same}"
+
+
+def _ordered(one: NeededFirst | AsLatest, phrases: tuple[str, ...]) -> tuple[NeededFirst | AsLatest, ...]:
+    """In both orders, where it is open which call comes first: what is proposed is checked, and then done."""
+    if isinstance(one, NeededFirst) or one.order == "as said":
+        return (one,)
+    actions = {action.number: action for action in actions_of(phrases)}
+    what, other = (_step(actions[number]) for number in (one.what, one.other))
+    turned = replace(one, what=one.other, path=one.beside, other=one.what, beside=one.path)
+    if what != other:
+        return (one if what > other else turned,)
+    return (one, turned) if one.order == "open" else (one,)
+
+
+def _step(action: Action) -> int:
+    """0 of what proposes something, 1 of a check, 2 of anything else."""
+    return 1 if action.is_check else 0 if action.verb in PROPOSES else 2
 
 
 def _prefix(one: Comparison) -> Comparison:

@@ -63,12 +63,20 @@ _APART = (
     "{<a> must never happen within <d> after <b>}, or {<a> must start at least <d> after <b>} where an "
     "earlier <b> is needed too"
 )
+_WHO = (
+    "!who does something is an argument of its calls: 'The FIELD of ACTION must differ from the FIELD of "
+    "ACTION with the same FIELD'"
+)
 _ALONE = "{<a> must be alone in its turn}, or {<a> must not overlap any tool} where it is about time"
 _FIRST = r"(?:approv|authori[sz]|authenticat|identif|verif|validat)"
 """How actions begin that nobody needs afterwards: a check, a permission."""
 _CHECK = rf"(?P<b>{_FIRST}(?:(?! and ).)+?)"
 
 _HINTS: tuple[tuple[str, str], ...] = (
+    # --- who does what
+    (r"(?P<said>(?:whoever|the (?:same )?(?:person|one) (?:who|that)) .+"
+     r"|.+ by (?:whoever|the (?:same )?person(?: who| that)?) .+"
+     r"|.+ (?:themselves|himself|herself|(?:his|her|their) own .+))", _WHO),
     # --- the clock
     (rf"{_A} (?P<said>{NOT} {DO} (?:after|later than|past) (?P<t>{CLOCK}))",
      "={<a> must happen before <t>}"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from synth.policies.clausal.argument_words import IF, NOT_TO
 from synth.policies.clausal.conditions import Asked, Conditions, asking, so
@@ -36,6 +37,10 @@ class AsLatest:
     other: int
     beside: Path
     same: str
+    how: str = "equal"
+    """How it must stand to that, as the language says it."""
+    order: Literal["as said", "by steps", "open"] = "as said"
+    """Is `what` the later call? Of `differ from` what they do tells it, of two side by side nothing does."""
 
 
 # ---------------------------------------------------------------- what is needed first
@@ -97,19 +102,19 @@ def _by_verb(p: Parts) -> NeededFirst | None:
 
 def _value(p: Parts) -> tuple[Path, int] | None:
     path, calls = p["x"]
-    return (path, calls[0].action) if len(calls) == 1 and not calls[0].asked else None
+    named = len(calls) == 1 and not calls[0].asked and not calls[0].by_object
+    return (path, calls[0].action) if named else None
 
 
 def _value_done(p: Parts) -> tuple[Path, int] | None:
     """`The settlement amount approved`, `the amount last approved`: of what is done to that."""
     done: Event = p["d"]
-    told = "t" in p and (p["t"].action != done.action or p["t"].role != done.role)
+    told = "t" in p and (p["t"].action != done.action or p["t"].role != done.role or p["t"].same)
     return None if told or not is_plain(done) or done.action < 0 else (p["f"], done.action)
 
 
 def _value_of(p: Parts) -> tuple[Path, int] | None:
-    calls = p["w"]
-    return (p["f"], calls[0].action) if len(calls) == 1 and not calls[0].asked else None
+    return _value({"x": (p["f"], p["w"])})
 
 
 def _other(p: Parts) -> tuple[Path, int] | None:
@@ -117,7 +122,7 @@ def _other(p: Parts) -> tuple[Path, int] | None:
     return ((), p["e"].action) if is_plain(p["e"]) and p["e"].action >= 0 else None
 
 
-def _as_it_was(p: Parts) -> AsLatest | None:
+def as_it_was(p: Parts) -> AsLatest | None:
     path, what = p["x"] if "x" in p else _own(p)
     (beside, other), same = p["y"]
     same = p.get("s") or same
@@ -140,7 +145,7 @@ def _own(p: Parts) -> tuple[Path, int]:
 def _in(p: Parts) -> AsLatest | None:
     """`Paying an amount other than the one approved`."""
     calls = plain_calls({"e": p["e"]})
-    return _as_it_was({**p, "w": calls}) if calls else None
+    return as_it_was({**p, "w": calls}) if calls else None
 
 
 def _done_as(p: Parts) -> AsLatest | None:
@@ -151,7 +156,7 @@ def _done_as(p: Parts) -> AsLatest | None:
 
 def _other_way(p: Parts) -> AsLatest | None:
     """`No difference between the amount approved and the amount then paid`."""
-    return _as_it_was({"x": p["y"], "y": (p["x"], p.get("s", ""))})
+    return as_it_was({"x": p["y"], "y": (p["x"], p.get("s", ""))})
 
 
 def _with_same(p: Parts) -> AsLatest:
@@ -282,13 +287,13 @@ DEPENDING: dict[str, Rule] = {
         ("{y:value before} {s:of same}", lambda p: (p["y"], p["s"])),
     ],
     "as it was": [
-        (f"{{x:value done}} {SHOULD} [always] {_EQUAL} {{y:what was}}", _as_it_was),
-        (f"{{x:value done}} {_EQUALS} {{y:what was}}", _as_it_was),
-        (f"{{x:value done}} {NOT_TO}|does_not|do_not [ever] {_DIFFER} {{y:what was}}", _as_it_was),
-        (f"{{w:led}} {{f:field}} {SHOULD} [always] {_EQUAL} {{y:what was}}", _as_it_was),
-        (f"{{w:led}} {{f:field}} {_EQUALS} {{y:what was}}", _as_it_was),
-        (f"{{w:banned}} with|in|for a|an {{f:plain field}} {_OTHER} {{y:what was}}", _as_it_was),
-        (f"{{w:banned}} with|in|for a|an {{f:plain field}} {_OTHERWISE} {{y:what was}}", _as_it_was),
+        (f"{{x:value done}} {SHOULD} [always] {_EQUAL} {{y:what was}}", as_it_was),
+        (f"{{x:value done}} {_EQUALS} {{y:what was}}", as_it_was),
+        (f"{{x:value done}} {NOT_TO}|does_not|do_not [ever] {_DIFFER} {{y:what was}}", as_it_was),
+        (f"{{w:led}} {{f:field}} {SHOULD} [always] {_EQUAL} {{y:what was}}", as_it_was),
+        (f"{{w:led}} {{f:field}} {_EQUALS} {{y:what was}}", as_it_was),
+        (f"{{w:banned}} with|in|for a|an {{f:plain field}} {_OTHER} {{y:what was}}", as_it_was),
+        (f"{{w:banned}} with|in|for a|an {{f:plain field}} {_OTHERWISE} {{y:what was}}", as_it_was),
         (f"{{e:noun}} with|in|for a|an {{f:plain field}} {_OTHERWISE} {{y:what was}} is|are {BANNED}", _in),
         (f"{{e:noun}} {NOT_TO} [ever] deviate|differ in {{f:plain field}} from {{y:what was}}", _in),
         (f"{{e:noun}} {SHOULD} have the same {{f:plain field}} as {{o:value before}} {{s:of same}}",

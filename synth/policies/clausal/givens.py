@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from synth.policies.clausal.against import AGAINST
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.conditions import CONDITIONS
 from synth.policies.clausal.depending import DEPENDING, AsLatest, NeededFirst
@@ -74,7 +75,7 @@ def _whole(rule: str, sentence: str, phrases: tuple[str, ...]) -> tuple[Any, ...
 def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     rules, actions = rules_of(phrases)
     own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
-    return {**rules, **together(own, PASSING, CONDITIONS, DEPENDING), "told": told(actions.values())}
+    return {**rules, **together(own, PASSING, CONDITIONS, DEPENDING, AGAINST), "told": told(actions.values())}
 
 
 def _spelled(sentence: str) -> Iterator[str]:

@@ -33,6 +33,11 @@ CHECKS = (
     "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
     "test",
 )  # fmt: skip
+PROPOSES = (
+    "submit", "request", "create", "open", "file", "prescribe", "draft", "write", "propose", "raise",
+    "report", "register", "order", "quote", "enter", "record", "upload", "commit", "push", "claim", "prepare",
+)  # fmt: skip
+"""What comes before a check of it."""
 CHECKED = (
     "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
     "authorization", "test", "audit", "permission", "clearance", "sign-off", "backup",

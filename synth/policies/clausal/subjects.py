@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from synth.policies.asked import asked_at
 from synth.policies.clausal.bounds import is_of_time, says_what
@@ -26,6 +26,8 @@ class Calls:
 
     action: int
     asked: tuple[Comparison, ...] = ()
+    by_object: bool = field(default=False, compare=False)
+    """Are they named by what the action is done to alone: `the account`, of `open account`?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ def is_plain(event: Event) -> bool:
 def plain_calls(p: Parts) -> tuple[Calls, ...] | None:
     event: Event = p["e"]
     asked = p["c"].every if "c" in p else ()
-    return (Calls(event.action, asked),) if is_plain(event) and event.action >= 0 else None
+    by_object = event.role == _BY_OBJECT
+    return (Calls(event.action, asked, by_object),) if is_plain(event) and event.action >= 0 else None
 
 
 def more_calls(p: Parts) -> tuple[Calls, ...] | None:
@@ -120,7 +123,12 @@ def _objects(grammar: Grammar, at: int) -> Iterator[Found]:
     """What actions are done to: `a restaurant`, `the new user`."""
     m = compiled(r" *(?:the|an?|each|every) new(?= )").match(grammar.text, at)
     for place in (at, m.end()) if m else (at,):
-        yield from (found for found in grammar.matches("thing", place) if not found[0].role)
+        for thing, end in grammar.matches("thing", place):
+            if not thing.role:
+                yield replace(thing, role=_BY_OBJECT), end
+
+
+_BY_OBJECT = "by its object"
 
 
 def _whom(grammar: Grammar, at: int) -> Iterator[Found]:

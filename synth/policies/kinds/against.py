@@ -31,6 +31,7 @@ from synth.policies.kinds.sweeps import end_of, start_of
 from synth.policies.kinds.tally import Likewise, Weighed, asked, judge_weighed
 from synth.policies.kinds.total import number_in
 from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.nouns import Meant
 
 How = Literal["at most", "at least", "less than", "more than", "equal", "differ from"]
 
@@ -53,9 +54,14 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Against:
     if len(own) > 1 or len(other) > 1:
         raise TwoReadings("values of one action are compared with those of one; write a policy for each")
     how = next(name for pattern, name in _HOW if re.fullmatch(pattern, m["how"], re.IGNORECASE))
-    return Against(
-        own[0], tuple(m["f"].split(".")), how, other[0], tuple((m["g"] or m["f"]).split(".")), same
-    )
+    path = _path(m["f"], m["exact"])
+    beside = _path(m["g"], m["exactly"]) if m["g"] else path
+    return Against(own[0], path, how, other[0], beside, same)
+
+
+def _path(said: str, exact: str | None) -> tuple[str, ...]:
+    """`Dose` may be `dose_mg`, `args.dose` may not."""
+    return tuple(said.split(".")) if exact or "." in said else (Meant(said),)
 
 
 _COMPARED: dict[How, tuple[Side, bool]] = {
@@ -80,8 +86,8 @@ class Against:
     kind: ClassVar[str] = "against"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(
-            rf"the (?:args\.)?(?P<f>{_FIELD}) of (?P<a>.+?) (?P<how>{ANY_HOW}) "
-            rf"(?:the (?:args\.)?(?P<g>{_FIELD})|that) of (?P<b>.+)",
+            rf"the (?P<exact>args\.)?(?P<f>{_FIELD}) of (?P<a>.+?) (?P<how>{ANY_HOW}) "
+            rf"(?:the (?P<exactly>args\.)?(?P<g>{_FIELD})|that) of (?P<b>.+)",
             _read,
             same=True,
         ),

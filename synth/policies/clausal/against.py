@@ -1,0 +1,205 @@
+"""How an argument must stand to that of an earlier call: `the refund may not exceed what was paid`.
+
+`AsLatest` says which arguments of which actions; here are the words for every relation between them, and the
+frames in which they are said: of an argument, of two side by side, of the call itself, of who does something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from synth.policies.clausal.argument_words import CAN, NOT_TO
+from synth.policies.clausal.depending import AsLatest, as_it_was
+from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.parts import IT, Event
+from synth.policies.clausal.subjects import done_to, is_plain, plain_calls
+from synth.policies.clausal.words import NO, SHOULD
+from synth.policies.nouns import MONEY
+from synth.policies.where import Path
+
+_MORE = (
+    "more_than|higher_than|greater_than|larger_than|bigger_than|above|over|in_excess_of|beyond|longer_than"
+    "|later_than|any_more_than"
+)
+_LESS = "less_than|lower_than|smaller_than|fewer_than|below|under|beneath|shorter_than|earlier_than"
+_MOST = (
+    "at_most|no_more_than|not_more_than|no_higher_than|not_higher_than|no_greater_than|not_greater_than"
+    "|no_larger_than|not_larger_than|no_bigger_than|up_to|never_more_than|not_above|not_over|never_above"
+    "|never_over|at_or_below|less_than_or_equal_to|smaller_than_or_equal_to|below_or_equal_to|within"
+    "|equal_to_or_less_than|equal_to_or_below|max|maximum|at_the_most|never_higher_than|not_beyond"
+)
+_LEAST = (
+    "at_least|no_less_than|not_less_than|no_lower_than|not_lower_than|no_smaller_than|not_smaller_than"
+    "|not_below|not_under|never_below|never_less_than|at_or_above|greater_than_or_equal_to|min|minimum"
+    "|more_than_or_equal_to|equal_to_or_more_than|at_the_least|never_lower_than"
+)
+_EXCEED = "exceed|go_above|go_over|go_beyond|surpass|top|be_more_than|rise_above|get_above|run_over"
+_UNDERCUT = "fall_below|go_below|drop_below|go_under|fall_short_of|undercut"
+_ANOTHER = (
+    "differ_from|be_different_from|be_other_than|be_another_than|be_another_one_than|not_be_the_same_as"
+    "|not_equal|not_match|not_be|not_be_equal_to|not_be_identical_to|be_someone_other_than|be_unlike"
+    "|be_somebody_other_than|deviate_from"
+)
+_ALIKE = (
+    "be_the_same_as|equal|match|be_identical_to|be_equal_to|be|be_one_and_the_same_as|coincide_with"
+    "|be_identical_with"
+)
+_MAY_NOT = f"{NOT_TO}|{NO}"
+_MAY_BE = f"{SHOULD}|{CAN}"
+_BE = "be|stay|remain|lie|be_kept|always_be|always_stay|only_be"
+_IS = "is|are|stays|remains|is_always"
+_OWN = "[the|its|their]"
+_LAST = "previous|last|latest|preceding|most_recent|prior"
+
+
+_ANYBODY = ("person", "one", "people", "somebody", "someone", "party", "individual", "human")
+"""Who does something, which is the name of no argument."""
+
+
+def _how(how: str) -> Callable[[Parts], str]:
+    return lambda p: how
+
+
+def _related(p: Parts) -> AsLatest | None:
+    """`x` stands so to `y`; what is said to be more or less than another is no name."""
+    found = as_it_was(p)
+    if found is None:
+        return None
+    return replace(found, how=p["h"], order="by steps" if p["h"] == "differ from" else "as said")
+
+
+def _side_by_side(p: Parts) -> AsLatest | None:
+    """`The payer of a payment and the approver of its approval must differ`, whichever comes first."""
+    found = _related({**p, "y": (p["z"], p.get("s", ""))})
+    return None if found is None else replace(found, order="open")
+
+
+def _said_of_calls(p: Parts) -> AsLatest | None:
+    """`A refund may not be more than the amount paid`: that argument of both."""
+    calls = p["w"]
+    (path, _), _ = p["y"]
+    if len(calls) != 1 or calls[0].asked or calls[0].by_object or not path or not _is_money(path):
+        return None
+    return _related({**p, "x": (path, calls[0].action)})
+
+
+def _is_money(path: Path) -> bool:
+    return path[-1].split("_")[-1] in MONEY
+
+
+def _deed(p: Parts) -> AsLatest | None:
+    """`Never refund more than the amount paid`."""
+    calls = plain_calls({"e": p["e"]})
+    return None if calls is None else _said_of_calls({**p, "w": calls})
+
+
+def _than_before(p: Parts) -> AsLatest | None:
+    """`The version must be higher than that of the previous migration`, which is the same action."""
+    path, what = p["x"]
+    if not path or ("e" in p and (not is_plain(p["e"]) or p["e"].action != what)):
+        return None
+    return AsLatest(what, path, what, path, p.get("s", ""), p["h"])
+
+
+def _by_another(p: Parts) -> AsLatest | None:
+    """`The clerk who approved a claim must not pay it`: somebody else does."""
+    first, then = p["g"], p["d"]
+    if first.action < 0 or then.action < 0 or first.action == then.action or p["f"][-1] in _ANYBODY:
+        return None
+    same = _thing_of_both(first, then)
+    return None if same is None else AsLatest(then.action, p["f"], first.action, p["f"], same, "differ from")
+
+
+def _done_by_another(p: Parts) -> AsLatest | None:
+    """`A claim must not be paid by the clerk who approved it`."""
+    event = done_to(p)
+    return None if event is None else _by_another({**p, "d": replace(event, itself=True)})
+
+
+def _done_field(p: Parts) -> tuple[Path, int] | None:
+    """`The prescribed dose`: what an action was given."""
+    return (p["f"], p["d"].action) if is_plain(p["d"]) and p["d"].action >= 0 else None
+
+
+def _thing_of_both(first: Event, then: Event) -> str | None:
+    """What both are done to; None where that is not sure."""
+    plain = replace(then, same=frozenset(), itself=False)
+    if not is_plain(plain) or not is_plain(first) or not first.noun:
+        return None
+    told = then.same - {IT}
+    if told:
+        return next(iter(told)) if told == {first.noun[-1]} else None
+    return first.noun[-1] if then.itself or IT in then.same else None
+
+
+AGAINST: dict[str, Rule] = {
+    "relation": [
+        (f"{_MAY_BE} [{_BE}] {_MOST}", _how("at most")),
+        (f"{_IS} {_MOST}", _how("at most")),
+        (f"{_MAY_NOT}|never [ever] {_EXCEED}", _how("at most")),
+        (f"{_MAY_NOT}|never [ever] {_BE} {_MORE}", _how("at most")),
+        (f"{_MAY_BE}|is|are [be] capped|limited at|by|to", _how("at most")),
+        (f"{_IS} never|not {_MORE}", _how("at most")),
+        (f"never|not {_MORE}", _how("at most")),
+        (f"{_MOST}", _how("at most")),
+        (f"{SHOULD} [{_BE}] {_LEAST}", _how("at least")),
+        (f"{_IS} {_LEAST}", _how("at least")),
+        (f"{_MAY_NOT}|never [ever] {_UNDERCUT}", _how("at least")),
+        (f"{_MAY_NOT}|never [ever] {_BE} {_LESS}", _how("at least")),
+        (f"{_IS} never|not {_LESS}", _how("at least")),
+        (f"never|not {_LESS}", _how("at least")),
+        (f"{_LEAST}", _how("at least")),
+        (f"{SHOULD} {_BE} {_LESS}", _how("less than")),
+        (f"{SHOULD} {_BE} {_MORE}", _how("more than")),
+        (f"{SHOULD} exceed", _how("more than")),
+        (f"{SHOULD} {_ANOTHER}", _how("differ from")),
+        (f"{_MAY_NOT}|never [ever] {_ALIKE}", _how("differ from")),
+        ("is|are never|not [the_same_as]", _how("differ from")),
+        ("never [the_same_as]|not the_same_as", _how("differ from")),
+    ],
+    "relation of both": [
+        (f"{SHOULD} [always] differ|be_different|be_distinct|be_two_different_people|not_be_the_same"
+         "|be_different_people|be_different_persons|not_be_the_same_person|not_be_identical|not_match"
+         "|be_unequal|not_be_equal|be_two_people|not_coincide", _how("differ from")),
+        (f"{_MAY_NOT}|never [ever] be [the] same|identical|equal|the_same_person|the_same_one"
+         "|one_person|one_and_the_same", _how("differ from")),
+        (f"{SHOULD} [always] be_the_same|match|be_identical|be_equal|agree|coincide|not_differ"
+         "|be_the_same_one", _how("equal")),
+        (f"{_MAY_NOT} [ever] differ|be_different|deviate", _how("equal")),
+        ("never differ", _how("equal")),
+    ],
+    "same beside": [
+        ("[,] {s:of same}", lambda p: p["s"]),
+        ("[,|:] [the] same {f:plain field}", lambda p: str(p["f"][-1])),
+        ("with [the] same {f:plain field}", lambda p: str(p["f"][-1])),
+    ],
+    "who did": [
+        ("who|that|which {e:did} [it] [before|earlier|already]", lambda p: p["e"]),
+        ("who|that|which {e:does}", lambda p: p["e"]),
+        ("who|that|which has|had [already] {e:having}", lambda p: p["e"]),
+    ],
+    "was done": [
+        (f"[the|a|an] [{_LAST}|originally] {{d:done}} {{f:plain field}}", _done_field),
+    ],
+    "what was": [
+        ("{y:value before} {s:same beside}", lambda p: (p["y"], p["s"])),
+    ],
+    "what depends": [
+        ("{x:value done} {h:relation} {y:what was}", _related),
+        ("{w:led} {f:field} {h:relation} {y:what was}", _related),
+        ("{x:value done} and {z:value done} {h:relation of both} [{s:same beside}]", _side_by_side),
+        ("{w:whos} {h:relation} {y:what was}", _said_of_calls),
+        ("{e:deed} {h:relation} {y:what was}", _deed),
+        (f"never|do_not {{e:deed}} {_MORE} {{y:what was}}", lambda p: _deed({**p, "h": "at most"})),
+        (f"{{x:value done}} {{h:relation}} that of|in {_OWN} {_LAST} {{e:noun}} [{{s:same beside}}]",
+         _than_before),
+        (f"{{x:value done}} {{h:relation}} [that of|in] {_OWN} {_LAST} one [{{s:same beside}}]",
+         _than_before),
+        (f"the|an|a [same] {{f:plain field}} {{g:who did}} {_MAY_NOT} [ever|also] {{d:deed}}", _by_another),
+        (f"{{t:thing}} {_MAY_NOT} [ever|also] be {{d:done}} by the [same] {{f:plain field}} {{g:who did}}",
+         _done_by_another),
+        (f"no {{t:thing}} {CAN}|{SHOULD} [ever|also] be {{d:done}} by the [same] {{f:plain field}} "
+         "{g:who did}", _done_by_another),
+    ],
+}  # fmt: skip
