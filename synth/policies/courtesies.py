@@ -33,6 +33,10 @@ _MIDNIGHTS = compiled(
 """A day is one of the calendar where that is said behind it."""
 _WORDS = frozenset(["please", "kindly", "pls", "thanks"])
 _HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
+_OF_ITS_OWN = compiled(
+    r"\b(?:obtain|got|get|give|grant|need|requir|ask|request)\w*\b.*\b(?:separately|individually|individual)\b"
+)
+"""What is got for each by itself: no word of how a limit counts."""
 
 
 def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
@@ -43,7 +47,7 @@ def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
     text = " ".join(sentence.split())
     if '"' not in text and "\u201c" not in text:
         text = _INSIDE.sub("", text)
-        for pattern, said in OF_EACH:
+        for pattern, said in () if _OF_ITS_OWN.search(text) else OF_EACH:
             text = compiled(pattern).sub(said, text)
     text = _MIDNIGHTS.sub("per calendar day", text)
     text = _NIGHT.sub(r" between \g<since> and \g<until>", text)
