@@ -88,6 +88,8 @@ def noun_of(word: str) -> str:
         return f"{word[:-1]}(?:y|ies)"
     if word.endswith("ies"):
         return f"{word[:-3]}(?:y|ies)"
+    if re.search("(?<=[b-df-hj-np-tv-z])us$", word):
+        return f"{word}(?:es)?"
     return f"{word[:-1]}s?" if word.endswith("s") and not word.endswith("ss") else f"{word}(?:e?s)?"
 
 

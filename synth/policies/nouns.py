@@ -132,9 +132,18 @@ class Counted(Meant):
         return found[0] if len(found) == 1 else key
 
 
+_BY_WHOM: Mapping[str, str] = {
+    "approved_by": "approver", "requested_by": "requester", "reviewed_by": "reviewer", "signed_by": "signer",
+    "submitted_by": "submitter", "verified_by": "verifier", "created_by": "creator",
+    "inspected_by": "inspector",
+    "authorised_by": "authoriser", "authorized_by": "authorizer", "prescribed_by": "prescriber",
+}  # fmt: skip
+"""By whom something was done, and what he is called."""
 _SO_MANY = ("quantity", "qty", "count", "units", "pieces")
 _WHICH = ("id", "no", "number", "nr", "name", "code", "key", "type", "ref")
 """Behind a noun, words that name the same: `visit_no`."""
+_OF_ANYTHING = tuple(word for word in _WHICH if word not in ("code", "type"))
+"""Arguments that may be of whatever a call is about: `id` is none of the `customer id`."""
 _MANY = ("count", "number", "no", "quantity", "qty", "amount")
 _UNITS: Mapping[str, tuple[str, ...]] = {
     "kg": ("weight", "mass"), "g": ("weight", "mass"), "tons": ("weight", "mass"), "t": ("weight", "mass"),
@@ -215,9 +224,11 @@ def _ways(noun: str) -> Iterator[Near]:
         )
         yield lambda words: one.fullmatch("_".join(words[2:])) is not None and words[:2] == ("number", "of")
         yield lambda words: words[-len(own) :] == own
-    if len(own) > 1 and own[-1] not in _WHICH:
+    if len(own) > 1 and own[-1] not in _OF_ANYTHING:
         yield lambda words: words == own[-1:]
         yield lambda words: words[:-1] == own[-1:] and words[-1] in _SUFFIXES
+    if whom := _BY_WHOM.get(noun):
+        yield lambda words: words in ((whom,), (whom, "id"), (whom, "name"))
     if noun in SHORT:
         yield lambda words: words in ((SHORT[noun],), (SHORT[noun], "id"), (SHORT[noun], "name"))
     family = MONEY if noun in MONEY else next((names for names in _FAMILIES if noun in names), ())

@@ -83,7 +83,8 @@ _NOT_A_UNIT = (
     r"|the|each"
     r"|afterwards?|together|altogether|has|not|without|another|later|again|either|that|which|who|call"
     r"|calls|for"
-    r"|so|then|because|as|but|while|during|ever|anyway|whatever|outside|inside|either)\b)"
+    r"|so|then|because|as|but|while|during|ever|anyway|whatever|outside|inside|either|means|implies|triggers"
+    r"|gets|comes|goes|stays|takes|calls)\b)"
 )
 
 

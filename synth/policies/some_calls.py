@@ -209,7 +209,7 @@ def _asked(rule: PolicyKind, cut: _Cut, every: Every | None, names: Names) -> Po
     subject = _SUBJECT[rule.kind]
     if cut.beside and not cut.leads:
         return None
-    if not _is_clear(roles, subject, cut, names):
+    if not _is_clear(roles, subject, cut, names) and not _needs_it(rule, roles, cut):
         if cut.said.owner:
             return None
         where = Where(every).words
@@ -251,6 +251,15 @@ def _is_clear(roles: Sequence[tuple[Tools, ...]], subject: int, cut: _Cut, names
         if meant & other and not meant & own:
             return False
     return False
+
+
+def _needs_it(rule: PolicyKind, roles: Sequence[tuple[Tools, ...]], cut: _Cut) -> bool:
+    """`If the amount is over 500, approve must happen before pay`: such payments need it.
+
+    Where it were said of what is needed, the other action would need such a one always, and no `if` says so.
+    """
+    own, other = ({name for tools in role for name in tools.names} for role in roles)
+    return rule.kind == "precedence" and not cut.said.owner and not own & other
 
 
 def _with(rule: PolicyKind, role: int, every: Every) -> PolicyKind:

@@ -14,7 +14,8 @@ NEVER = (
     "never|do_not|please_never|never_ever|under_no_circumstances|it_is_forbidden_to|it_is_prohibited_to"
     "|it_is_never_okay_to|it_is_never_ok_to|it_is_not_allowed_to|it_is_never_allowed_to|it_is_not_okay_to"
     "|it_is_not_permitted_to|it_is_never_permitted_to|avoid_to|it_is_never_acceptable_to"
-    "|it_is_not_acceptable_to"
+    "|it_is_not_acceptable_to|we_do_not|we_never|you_never|you_do_not|the_agent_does_not|the_agent_never"
+    "|agents_do_not|agents_never|nobody_may|no_one_may|no_agent_may|it_is_not_ok_to"
 )
 NOT_TO = f"{MAY_NOT}|is_never_permitted_to|is_not_permitted_to|is_forbidden_to|is_prohibited_from"
 MAY = (

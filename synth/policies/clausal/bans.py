@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from synth.policies.asked import AMOUNT
-from synth.policies.beside import CODES, STATED
-from synth.policies.clausal.bounds import is_identifier, takes_words
-from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.beside import CODES
+from synth.policies.clausal.bounds import names_an_argument, takes_words
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.subjects import (
     TEXT,
@@ -53,8 +54,7 @@ def _with_either(p: Parts) -> tuple[Comparison, ...] | None:
 
 def _without(p: Parts) -> tuple[Comparison, ...] | None:
     path: Path = p["f"]
-    told = is_identifier(path) or compiled(STATED).fullmatch(path[-1]) or "g" in p
-    return (Comparison(path, "missing"),) if told else None
+    return (Comparison(path, "missing"),) if names_an_argument(path) or "g" in p else None
 
 
 def _in_currency(p: Parts) -> tuple[Comparison, ...] | None:
@@ -78,6 +78,14 @@ def size_alone(p: Parts) -> tuple[Comparison, ...] | None:
         r"dollars?|euros?|pounds?|francs?|yen"
     ).fullmatch(size.unit)
     return (replace(size, path=(Counted(size.unit) if counts else AMOUNT,)),)
+
+
+def counted_above(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`above 50 replicas`: no number of calls, which is `more than 50`."""
+    if compiled(r" *(?:over|above|below|under|beyond|exceeding|in excess of|longer|shorter|heavier)\b").match(
+        grammar.text, at
+    ):
+        yield from grammar.matches("counted size", at)
 
 
 def _never(p: Parts) -> Given | None:
@@ -211,7 +219,10 @@ BANS: dict[str, Rule] = {
             _without,
         ),
         ("{c:with size}", lambda p: p["c"]),
+        ("with|by|having|using|at {c:counted size}", lambda p: p["c"]),
+        ("{c:counted above}", lambda p: p["c"]),
     ],
+    "counted above": counted_above,
     "is given": [("[being] given|set|stated|filled_in|specified|provided", lambda p: "given")],
     "with called": [("with {f:field} {p:said}", called_with)],
     "with size": [

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from synth.errors import BadInput
 from synth.policies.action_forms import singular
 from synth.policies.asked import KINDS, field_named
+from synth.policies.beside import STATED
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.nouns import MONEY, Meant, words_of
 from synth.policies.patterns import compiled
@@ -68,25 +69,32 @@ _NO_LONE_WORD = compiled(r".*(?:ed|en|ing|able|ible|ive|ful|ous|less|ly|ish)")
 
 OVER = (
     "over|above|more_than|greater_than|higher_than|larger_than|bigger_than|longer_than|exceeding|beyond"
-    "|in_excess_of|upwards_of|>"
+    "|in_excess_of|upwards_of|>|heavier_than|older_than|surpassing|in_the_excess_of"
 )
-UNDER = "under|below|less_than|fewer_than|lower_than|smaller_than|shorter_than|<"
+UNDER = "under|below|less_than|fewer_than|lower_than|smaller_than|shorter_than|lighter_than|beneath|<"
 LEAST = (
     "at_least|at_or_above|no_less_than|not_less_than|no_fewer_than|not_under|not_below|no_lower_than|not_lower_than"
     "|a_minimum_of|minimum|min|min.|no_shorter_than|>=|no_smaller_than|not_fewer_than|not_shorter_than"
+    "|at_or_over|above_or_at|over_or_at|greater_than_or_equal_to|more_than_or_equal_to|equal_to_or_above"
+    "|equal_to_or_greater_than|equal_to_or_more_than|not_smaller_than|minimally|a_min_of|a_minimum"
 )
 MOST = (
     "at_most|at_or_below|at_or_under|no_more_than|not_more_than|not_over|not_above|no_greater_than|no_higher_than|not_higher_than"
     "|a_maximum_of|maximum|max|max.|maximally|up_to|at_the_most|no_larger_than|not_larger_than|not_exceeding"
-    "|no_longer_than|not_longer_than|<=|not_greater_than|no_bigger_than"
+    "|no_longer_than|not_longer_than|<=|not_greater_than|no_bigger_than|below_or_at|under_or_at"
+    "|less_than_or_equal_to|lower_than_or_equal_to|smaller_than_or_equal_to|equal_to_or_below"
+    "|equal_to_or_less_than|equal_to_or_under|not_beyond|not_in_excess_of|a_max_of|not_bigger_than"
+    "|no_heavier_than|not_heavier_than"
 )
 _LEAST_BEHIND = (
     "or_more|or_above|or_over|or_higher|or_up|or_longer|or_greater|and_up|and_above|and_more|at_least"
-    "|minimum|min|min.|at_the_least|at_minimum|at_the_shortest|at_the_lowest"
+    "|minimum|min|min.|at_the_least|at_minimum|at_the_shortest|at_the_lowest|at_a_minimum|or_larger"
+    "|or_bigger|and_upwards|and_over|and_higher|upwards|or_heavier|or_older|as_a_minimum|or_warmer|or_hotter"
 )
 _MOST_BEHIND = (
     "or_less|or_below|or_under|or_lower|or_fewer|or_shorter|and_below|at_most|at_the_most|maximum|max"
-    "|max.|tops|at_the_very_most|at_maximum|at_the_longest|at_the_highest|at_the_outside"
+    "|max.|tops|at_the_very_most|at_maximum|at_the_longest|at_the_highest|at_the_outside|at_a_maximum"
+    "|or_smaller|or_lighter|or_colder|or_cooler|or_younger|or_cheaper|and_under|and_less|and_lower|and_no_more|and_not_more|not_more|no_more|as_a_maximum"
 )
 _EARLIER = "earlier_than|before"
 _LATER = "later_than|after|past"
@@ -210,9 +218,12 @@ def plain_field(grammar: Grammar, at: int) -> Iterator[Found]:
 
 
 def the_field(grammar: Grammar, at: int) -> Iterator[Found]:
-    """An argument with an article before it: `for a party_size of 8`."""
+    """An argument with an article before it: `for a party_size of 8`; not a thing of that size."""
     if begin := compiled(r" *(?:the|its|an?) ").match(grammar.text, at):
-        yield from _fields(grammar, begin.end() - 1)
+        things = {end for thing, end in grammar.matches("thing", at) if not thing.role}
+        for path, end in _fields(grammar, begin.end() - 1):
+            if end not in things or not grammar.matches("size", end):
+                yield path, end
 
 
 def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -239,7 +250,15 @@ class Identifier(Meant):
 
 
 def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
-    """Names of an argument that may begin there: `approved_by`, `party size`, `args.card.number`."""
+    """Names of an argument that may begin there: `approved_by`, `party size`, `number of replicas`."""
+    if m := compiled(r" *(?:number|count|quantity) of (?=[a-z])").match(grammar.text, at):
+        if not (grammar.matches("thing", m.end()) or grammar.matches("noun", m.end())):
+            yield from _fields(grammar, m.end())
+        return
+    if m := compiled(
+        r" *(?P<d>[a-z]+ed) by(?= (?:and|is|are|must|may|can|should|has|of|in|on|to)\b| ?[:,=]|$)"
+    ).match(grammar.text, at):
+        yield (Identifier(f"{m['d'].lower()}_by"),), m.end()
     m = _FIELD.match(grammar.text, at)
     if m is None:
         return
@@ -247,6 +266,8 @@ def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
         said = _SO_CALLED.sub("", grammar.text[at:end].strip().casefold())
         path = field_named(said)
         one = singular(path[-1])
+        if " " in said and any(end == deed for _, deed in grammar.matches("deed", at)):
+            continue
         if compiled(r"[a-z]+(?:_[a-z0-9]+)+").fullmatch(said):
             path = (Identifier(said),)
         yield ((Meant(one),) if len(path) == 1 and one in MONEY else path), end
@@ -256,7 +277,7 @@ _SO_CALLED = re.compile(r"(?<=\w) (?:fields?|arguments?|parameters?)$")
 _NO_ARGUMENT = (
     "allowed|permitted|forbidden|prohibited|banned|disallowed|valid|accepted|acceptable|admissible|used|passed"
     "|given|chosen|stated|provided|specified|supplied|maximum|maximal|minimum|minimal|highest|lowest|largest"
-    "|smallest|possible|exceeding|starting|beginning|ending|containing|left|that|which|who"
+    "|smallest|possible|exceeding|starting|beginning|ending|containing|left|that|which|who|keep|ensure|leave"
     "|agents?|steps|multiples|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
     "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|covers?|spans?|first|last|beforehand|afterwards?|already|now|anybody|nobody"
 )
@@ -273,6 +294,10 @@ def is_identifier(path: Path) -> bool:
 def says_what(path: Path, word: str) -> bool:
     """May a lone word be the value of an argument, rather than say what it is like?"""
     if (path[-1] in _ROLES and word in _ROLES) or _is_another(path[-1], word):
+        return False
+    if compiled(r"(?:number|name|code|type|id|key|kind|no)s?").fullmatch(word):
+        return False
+    if path[-1] in _NAMING_TOO and _OF_THEM.fullmatch(word):
         return False
     if takes_words(path):
         return True
@@ -291,9 +316,24 @@ def _is_another(name: str, word: str) -> bool:
 def takes_words(path: Path) -> bool:
     """Is it an argument whose values are single words?"""
     last = path[-1].split("_")[-1]
-    return is_identifier(path) or last in KINDS or last in _NAMING
+    return is_identifier(path) or last in KINDS or last in _NAMING or last in _NAMING_TOO
 
 
+def names_an_argument(path: Path) -> bool:
+    """Is it what calls are given, rather than what is done: a reason, a channel, an approver?"""
+    last = path[-1].split("_")[-1]
+    return takes_words(path) or is_prose(path) or compiled(f"{STATED}|{_WHO}").fullmatch(last) is not None
+
+
+_WHO = (
+    "approver|reviewer|owner|requester|requestor|signer|author|assignee|inspector|officer|handler|operator"
+    "|prescriber|submitter|verifier|auditor|authoriser|authorizer|sponsor|sender|recipient|receiver|initiator"
+    "|creator|assessor|examiner|checker|dispatcher|preparer|requested_by|signatory|witness|payee"
+)
+
+
+_OF_THEM = compiled(r"[a-z]+(?:[^s]s|ing|ion|ment|ance|ence|age|ness)")
+"""A word that such a noun may stand before: `company policies`."""
 _NAMING = frozenset(
     [
         "target", "plan", "table", "topic", "code", "department", "service", "model", "urgency", "provider",
@@ -301,6 +341,15 @@ _NAMING = frozenset(
         "database", "bucket", "project", "board", "folder", "schema", "index", "domain", "policy", "grade",
         "rank", "position", "system", "engine", "backend", "partner", "bank", "device", "platform",
         "protocol",
+    ]
+)  # fmt: skip
+_NAMING_TOO = frozenset(
+    [
+        "destination", "resolution", "registry", "verdict", "disposition", "specialty", "speciality",
+        "gender",
+        "tariff", "rating", "algorithm", "cipher", "encoding", "codec", "frequency", "cadence", "visibility",
+        "scope", "timezone", "province", "county", "dialect", "cuisine", "allergen", "voltage", "semester",
+        "route", "tag", "colour", "color",
     ]
 )  # fmt: skip
 _ROLES = frozenset(

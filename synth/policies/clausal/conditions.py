@@ -12,14 +12,11 @@ from dataclasses import replace
 from synth.policies.action_forms import singular
 from synth.policies.asked import AMOUNT
 from synth.policies.clausal.argument_words import (
-    ALLOWED,
-    AS,
     BE,
     CAN,
     CAP,
     CAPPED,
     EMPTY,
-    FORBIDDEN,
     GIVE,
     GIVEN,
     GIVES,
@@ -31,7 +28,6 @@ from synth.policies.clausal.argument_words import (
     KEEP,
     LOWEST,
     MAY,
-    NEEDED,
     NEVER,
     NOT_TO,
     OF,
@@ -43,7 +39,17 @@ from synth.policies.clausal.argument_words import (
     WHEN,
 )
 from synth.policies.clausal.bans import MAY_NOT, with_this
-from synth.policies.clausal.bounds import LEAST, MOST, OVER, UNDER, Values, among, is_identifier, takes_words
+from synth.policies.clausal.bounds import (
+    LEAST,
+    MOST,
+    OVER,
+    UNDER,
+    Values,
+    among,
+    is_identifier,
+    names_an_argument,
+    takes_words,
+)
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand
 from synth.policies.clausal.statements import where
@@ -134,7 +140,7 @@ def _value_of(p: Parts) -> Conditions | None:
     return with_this(p) if named else None
 
 
-def _sized(op: Op) -> Callable[[Parts], Conditions]:
+def sized(op: Op) -> Callable[[Parts], Conditions]:
     return lambda p: (_number(op, p, p["f"]),)
 
 
@@ -157,6 +163,18 @@ def _without_this(p: Parts) -> Conditions | None:
     return _contrary(conditions) if conditions else None
 
 
+def _done_by(p: Parts) -> Conditions | None:
+    """`Deployments approved by alice`."""
+    wanted: Wanted = p["p"]
+    named = all(one.op in ("in", "not in") and one.type != "number" for one in wanted.every)
+    return about(p["f"], Broken(wanted.every, wanted.lone)) if named and len(wanted.every) == 1 else None
+
+
+def _with_any(p: Parts) -> Conditions | None:
+    """`Only with a reason`: one that is given."""
+    return _given(p) if names_an_argument(p["f"]) else None
+
+
 def _all_of(p: Parts) -> Conditions:
     return (*p["c"], *p["x"])
 
@@ -177,21 +195,21 @@ def _required(p: Parts) -> Given | None:
     return statement(calls, about(path, p["n"]))
 
 
-def _must_be(p: Parts) -> Given | None:
+def must_be(p: Parts) -> Given | None:
     """`Keep the amount at most 500`."""
-    return _required({**p, "n": _needed(p["p"])})
+    return _required({**p, "n": needed(p["p"])})
 
 
-def _needed(wanted: Wanted) -> Broken:
+def needed(wanted: Wanted) -> Broken:
     return Broken(tuple(one.contrary for one in wanted.every), wanted.lone)
 
 
-def _must_not_be(p: Parts) -> Given | None:
+def must_not_be(p: Parts) -> Given | None:
     wanted: Wanted = p["p"]
     return _required({**p, "n": Broken(wanted.every, wanted.lone)}) if len(wanted.every) == 1 else None
 
 
-def _one_of(make: Callable[[Parts], Given | None]) -> Callable[[Parts], Given | None]:
+def one_of(make: Callable[[Parts], Given | None]) -> Callable[[Parts], Given | None]:
     """Of an argument that may be spoken of in the plural: `allowed grades`."""
 
     def made(p: Parts) -> Given | None:
@@ -214,7 +232,12 @@ def _limit(op: Op) -> Callable[[Parts], Given | None]:
     return lambda p: _required({**p, "n": Broken((_number(op, p, ()),))})
 
 
-def _never(p: Parts) -> Given | None:
+def _per_call(op: Op) -> Callable[[Parts], Given | None]:
+    """`Max amount per refund`."""
+    return lambda p: _limit(op)({**p, "w": plain_calls({"e": p["e"]})})
+
+
+def never(p: Parts) -> Given | None:
     """What is forbidden of calls: that all these conditions hold."""
     conditions: Conditions = p["c"]
     first, *more = conditions
@@ -241,15 +264,16 @@ def _amount(p: Parts) -> Given | None:
     return statement(plain_calls(p), about((AMOUNT,), broken)) if sized else None
 
 
-def _presence(p: Parts) -> Given | None:
+def presence(p: Parts) -> Given | None:
     path, calls = p["x"] if "x" in p else (p["f"], p["w"])
     return statement(calls, (Comparison(path, "missing"),))
 
 
-def _stated(p: Parts) -> Given | None:
+def stated(p: Parts) -> Given | None:
     """`Claim rejections must state a reason`: no thing that another action is done to."""
     path: Path = p["f"]
-    return _presence(p) if len(path[-1].split()) == 1 else None
+    one_word = is_identifier(path) or "_" not in path[-1]
+    return presence(p) if one_word or names_an_argument(path) else None
 
 
 def _whose(p: Parts) -> tuple[Path, Asked] | None:
@@ -282,7 +306,7 @@ CONDITIONS: dict[str, Rule] = {
         (f"{{t:thing}} {IS} [to_be] {{d:done}} {{k:asking}}", _done),
         (f"{{t:thing}} {{k:asking}} {IS} {{d:done}}", _done),
         ("{e:noun}", plain_calls),
-        ("{e:noun} {k:asking}", _such),
+        ("{e:called} {k:asking}", _such),
     ],
     "when given": [("{w:calls at}", lambda p: p["w"])],
     "led": [
@@ -327,15 +351,17 @@ CONDITIONS: dict[str, Rule] = {
         ("for|with|of {f:plain field} {p:prefixed}", with_this),
         ("without [the] {f:plain field} {p:said}", _without_this),
         ("with no|lacking|missing [a|an|the] {f:plain field}", _missing),
+        ("[that|which] [is|was|are|were] {f:done by} {p:said}", _done_by),
         (f"with {{f:field}} [that_is|being|left] {EMPTY}", _missing),
         (f"without {GIVING} [a|an|any|the|its] {{f:plain field}}", _missing),
         (f"without [a|an|any|the|its] {{f:plain field}} [being] {GIVEN}", _missing),
-        (f"{OVER} [a|an|the] {{f:plain field}} of {{m:number of}}", _sized(">")),
-        (f"{UNDER} [a|an|the] {{f:plain field}} of {{m:number of}}", _sized("<")),
-        (f"{MOST} [a|an|the] {{f:plain field}} of {{m:number of}}", _sized("<=")),
-        (f"{LEAST} [a|an|the] {{f:plain field}} of {{m:number of}}", _sized(">=")),
+        (f"{OVER} [a|an|the] {{f:plain field}} of {{m:number of}}", sized(">")),
+        (f"{UNDER} [a|an|the] {{f:plain field}} of {{m:number of}}", sized("<")),
+        (f"{MOST} [a|an|the] {{f:plain field}} of {{m:number of}}", sized("<=")),
+        (f"{LEAST} [a|an|the] {{f:plain field}} of {{m:number of}}", sized(">=")),
         ("with|for|of {s:size} {f:plain field}", _counted),
     ],
+    "with any": [("with|having a|an|some {f:plain field} [given|set|stated|filled_in]", _with_any)],
     "prefixed": [
         ("with the_prefix {v:values}", lambda p: Wanted((Comparison((), "starts", "text", p["v"].said),))),
         ("without the_prefix {v:values}",
@@ -345,6 +371,8 @@ CONDITIONS: dict[str, Rule] = {
         ("{c:with what}", lambda p: p["c"] if len(p["c"]) == 1 else None),
         ("{c:with what} and {x:asking}", lambda p: _all_of(p) if len(p["c"]) == 1 else None),
         ("{c:asked}", _asked),
+        ("{c:with what} {x:asking}", lambda p: _all_of(p) if len(p["c"]) == 1 else None),
+        ("{c:asked} {x:asking}", lambda p: _all_of({**p, "c": c}) if (c := _asked(p)) else None),
     ],
     # what may not happen, what may
     "banned": [
@@ -365,9 +393,9 @@ CONDITIONS: dict[str, Rule] = {
         (f"no {{t:thing}} {{k:asking}} {MAY} {BE} {{d:done}}", _done_with),
         (f"no {{t:thing}} {IS} {{d:done}} {{k:asking}}", _done_with),
         ("no {e:called} {k:asking}", _such_with),
-        (f"no {{e:noun}} {{k:asking}} {MAY} {HAPPEN}", _such_with),
-        (f"{{e:noun}} {{k:asking}} {MAY_NOT} [ever] {HAPPEN}", _such_with),
-        (f"{{e:noun}} {{k:asking}} is|are {BANNED}", _such_with),
+        (f"no {{e:called}} {{k:asking}} {MAY} {HAPPEN}", _such_with),
+        (f"{{e:called}} {{k:asking}} {MAY_NOT} [ever] {HAPPEN}", _such_with),
+        (f"{{e:called}} {{k:asking}} is|are {BANNED}", _such_with),
     ],
     "allowed": [
         (f"{{t:thing}} {MAY}|is|are [{BE}] {{d:done}}", _done),
@@ -382,9 +410,9 @@ CONDITIONS: dict[str, Rule] = {
         (f"{{c:value}} is|are {PERMITTED} {{w:when given}}", _with_conditions),
         ("{w:led} {c:value}", _with_conditions),
         (f"{{e:noun}} is|are {PERMITTED}", _such),
-        (f"{{e:noun}} {{k:asking}} is|are {PERMITTED}", _such),
+        (f"{{e:called}} {{k:asking}} is|are {PERMITTED}", _such),
         (f"{{e:noun}} {MAY} {HAPPEN}", _such),
-        ("{e:noun} {k:asking}", _such),
+        ("{e:called} {k:asking}", _such),
         ("{e:noun} {k:asking} [,|:]", _such),
     ],
     "allowed alone": [
@@ -399,7 +427,7 @@ CONDITIONS: dict[str, Rule] = {
         (f"{{c:value}} is|are only {PERMITTED} {OF} {{w:whos}}", _with_conditions),
         (f"{{c:value}} {ONLY_MAY} be {USED} {OF}|when {{w:whos}}", _with_conditions),
         (f"{{e:noun}} is|are only {PERMITTED}", _such),
-        (f"{{e:noun}} {{k:asking}} is|are only {PERMITTED}", _such),
+        (f"{{e:called}} {{k:asking}} is|are only {PERMITTED}", _such),
         (f"{{e:noun}} {ONLY_MAY} {HAPPEN}", _such),
     ],
     "turned": [
@@ -410,25 +438,27 @@ CONDITIONS: dict[str, Rule] = {
     ],
     # whole sentences
     "so main": [
-        ("{b:banned with}", lambda p: _never({"w": p["b"][0], "c": p["b"][1]})),
-        (f"{{w:banned}} [,] {IF} {{c:all so}}", _never),
-        (f"{IF} {{c:all so}} , [then] {{w:banned}}", _never),
+        ("{b:banned with}", lambda p: never({"w": p["b"][0], "c": p["b"][1]})),
+        (f"{{w:banned}} [,] {IF} {{c:all so}}", never),
+        (f"{IF} {{c:all so}} , [then] {{w:banned}}", never),
         (f"{{w:banned}} [,] {UNLESS} {{c:so}}", _only),
         (f"{UNLESS} {{c:so}} , {{w:banned}}", _only),
         (f"{{w:allowed}} [,|:] only|solely|exclusively {IF} {{c:so}}", _only),
         ("{w:allowed} [,|:] only|solely|exclusively {c:asking}", _only),
+        ("{w:allowed} [,|:] only|solely|exclusively {c:with any}", _only),
+        ("{w:allowed alone} {c:with any}", _only),
         (f"{{w:allowed alone}} [,] {IF} {{c:so}}", _only),
         ("{w:allowed alone} {c:asking}", _only),
         ("{w:allowed} {c:asking} only", _only),
         (f"only {{t:thing}} {{k:asking}} {CAN} {BE} {{d:done}}", _only_with),
         (f"only {IF} {{c:so}} {{w:turned}}", _only),
         ("only {c:asking} {w:turned}", _only),
-        ("{w:whos} {c:asking} : never|no|forbidden|prohibited|not_allowed|not_permitted|do_not", _never),
-        ("{w:led} never|not|no {c:asking}", _never),
+        ("{w:whos} {c:asking} : never|no|forbidden|prohibited|not_allowed|not_permitted|do_not", never),
+        ("{w:led} never|not|no {c:asking}", never),
         ("{w:led} only {c:asking}", _only),
-        ("{c:with what} , {w:banned}", _never),
-        ("{w:allowed} , but never|not {c:asking}", _never),
-        ("{f:field} {p:said} [:|,] {w:banned}", lambda p: _never({**p, "c": so(p)}) if so(p) else None),
+        ("{c:with what} , {w:banned}", never),
+        ("{w:allowed} , but never|not {c:asking}", never),
+        ("{f:field} {p:said} [:|,] {w:banned}", lambda p: never({**p, "c": so(p)}) if so(p) else None),
     ],
     "what is given": [
         ("{g:so main}", lambda p: p["g"]),
@@ -437,77 +467,46 @@ CONDITIONS: dict[str, Rule] = {
     "main": [
         ("{x:whose argument} [:] {n:needs}", _required),
         ("{e:called} {n:own need}", _amount),
-        ("{w:whos} has|have [always] [the|a|an] {f:plain field} [of] {p:said}", _must_be),
+        ("{w:whos} has|have [always] [the|a|an] {f:plain field} [of] {p:said}", must_be),
         # orders
-        (f"[{{z:duty}}] {KEEP} {{x:whose argument}} [at|to] {{p:said}}", _must_be),
-        (f"{{w:led}} [{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}}", _must_be),
-        (f"[{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}} {{w:when given}}", _must_be),
-        (f"[{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}} {OF} {{w:whos}}", _must_be),
-        (f"{{w:whos}} {NOT_TO}|never [ever] have {{f:field}} [of] {{p:said}}", _must_not_be),
+        (f"[{{z:duty}}] {KEEP} {{x:whose argument}} [at|to] {{p:said}}", must_be),
+        (f"{{w:led}} [{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}}", must_be),
+        (f"[{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}} {{w:when given}}", must_be),
+        (f"[{{z:duty}}] {KEEP} {{f:field}} [at|to] {{p:said}} {OF} {{w:whos}}", must_be),
+        (f"{{w:whos}} {NOT_TO}|never [ever] have {{f:field}} [of] {{p:said}}", must_not_be),
         (f"{{w:whos}} {NOT_TO} [ever] {GO_OVER} a|an|the {{f:plain field}} of {{m:number of}}", _limit(">")),
         (f"{{w:led}} {{z:not to}} {GO_OVER} a|an|the {{f:plain field}} of {{m:number of}}", _limit(">")),
         (f"{{w:whos}} is|are|must_be {CAPPED} to|at a|an|the {{f:plain field}} of {{m:number of}}",
          _limit(">")),
-        (f"{{w:whos}} is|are|must_be {CAPPED} to [the] {{f:plain field}} {{p:choices}}", _one_of(_must_be)),
-        (f"{{x:whose argument}} {{p:said}} is|are {BANNED}", _one_of(_must_not_be)),
+        (f"{{w:whos}} is|are|must_be {CAPPED} to [the] {{f:plain field}} {{p:choices}}", one_of(must_be)),
+        (f"{{x:whose argument}} {{p:said}} is|are {BANNED}", one_of(must_not_be)),
         (f"[{{z:duty}}] {CAP} {{x:whose argument}} to|at {{m:number of}}", _limit(">")),
         (f"[{{z:duty}}] {CAP} {{f:field}} to|at {{m:number of}} {{w:when given}}", _limit(">")),
         (f"{{w:led}} [{{z:duty}}] {CAP} {{f:field}} to|at {{m:number of}}", _limit(">")),
         # headings of limits
+        (f"[the] {HIGHEST} {{f:plain field}} per {{e:noun}} [is|:|=|of] {{m:number of}}", _per_call(">")),
+        (f"[the] {LOWEST} {{f:plain field}} per {{e:noun}} [is|:|=|of] {{m:number of}}", _per_call("<")),
         (f"[the] {HIGHEST} [allowed|permitted] {{x:whose argument}} [is|:|=|must_be|of] {{m:number of}}",
          _limit(">")),
         (f"[the] {LOWEST} [allowed|permitted] {{x:whose argument}} [is|:|=|must_be|of] {{m:number of}}",
          _limit("<")),
         (f"{{w:led}} [the|a] {HIGHEST} {{f:plain field}} [is|:|=|of] {{m:number of}}", _limit(">")),
         (f"{{w:led}} [the|a] {LOWEST} {{f:plain field}} [is|:|=|of] {{m:number of}}", _limit("<")),
-        # headings of values
-        (f"[the] {ALLOWED} {{x:whose argument}} {AS} {{p:said}}", _one_of(_must_be)),
-        (f"[the] {FORBIDDEN} {{x:whose argument}} {AS} {{p:said}}", _one_of(_must_not_be)),
-        (f"{{w:led}} [the] {ALLOWED} {{f:plain field}} {AS} {{p:said}}", _one_of(_must_be)),
-        (f"[the] {ALLOWED} {{x:whose argument}} {AS} {{p:choices}}", _one_of(_must_be)),
-        (f"only [the] {{f:plain field}} {{p:choices}} is|are {PERMITTED} {OF}|when {{w:whos}}",
-         _one_of(_must_be)),
-        (f"only [the] {{f:plain field}} {{p:choices}} {MAY} be {USED} {OF}|when {{w:whos}}",
-         _one_of(_must_be)),
-        (f"no {{f:plain field}} {{p:all but}} {MAY} be {USED} {OF}|when {{w:whos}}",
-         _one_of(_must_not_be)),
-        (f"no {{f:plain field}} {{p:all but}} is|are {PERMITTED} {OF}|when {{w:whos}}",
-         _one_of(_must_not_be)),
-        (f"{{z:not to}} {USE} a|any|another {{f:plain field}} {{p:all but}} {OF}|when {{w:whos}}",
-         _must_not_be),
-        (f"{AGENT} {MAY} {USE} any {{f:plain field}} {{p:all but}} {OF}|when {{w:whos}}", _must_be),
-        (f"{{p:said}} is|are not|never [a|an|the] {ALLOWED} {{x:whose argument}}", _one_of(_must_not_be)),
-        (f"{{p:said}} is|are [a|an|the] {FORBIDDEN} {{x:whose argument}}", _one_of(_must_not_be)),
-        (f"{{p:said}} is|are {BANNED} as [a|an|the] {{x:whose argument}}", _one_of(_must_not_be)),
-        (f"{{w:led}} [the] {FORBIDDEN} {{f:plain field}} {AS} {{p:said}}", _one_of(_must_not_be)),
         # values that are used
-        (f"{{z:not to}} {USE} {{o:value}} {OF}|when {{w:whos}}", lambda p: _never({**p, "c": p["o"]})),
-        (f"{{z:not to}} {USE} {{o:value}} {{w:when given}}", lambda p: _never({**p, "c": p["o"]})),
-        (f"{{w:led}} {{z:not to}} {USE} {{o:value}}", lambda p: _never({**p, "c": p["o"]})),
-        (f"{{w:whos}} {NOT_TO} [ever] {USE}|have {{o:value}}", lambda p: _never({**p, "c": p["o"]})),
+        (f"{{z:not to}} {USE} {{o:value}} {OF}|when {{w:whos}}", lambda p: never({**p, "c": p["o"]})),
+        (f"{{z:not to}} {USE} {{o:value}} {{w:when given}}", lambda p: never({**p, "c": p["o"]})),
+        (f"{{w:led}} {{z:not to}} {USE} {{o:value}}", lambda p: never({**p, "c": p["o"]})),
+        (f"{{w:whos}} {NOT_TO} [ever] {USE}|have {{o:value}}", lambda p: never({**p, "c": p["o"]})),
         (f"{{o:value}} {NOT_TO} [ever] be {USED} {OF}|when {{w:whos}}",
-         lambda p: _never({**p, "c": p["o"]})),
-        (f"{{o:value}} {NOT_TO} [ever] be {USED} {{w:when given}}", lambda p: _never({**p, "c": p["o"]})),
-        (f"{{o:value}} is|are {BANNED} {OF}|when {{w:whos}}", lambda p: _never({**p, "c": p["o"]})),
-        (f"{{o:value}} is|are {BANNED} {{w:when given}}", lambda p: _never({**p, "c": p["o"]})),
+         lambda p: never({**p, "c": p["o"]})),
+        (f"{{o:value}} {NOT_TO} [ever] be {USED} {{w:when given}}", lambda p: never({**p, "c": p["o"]})),
+        (f"{{o:value}} is|are {BANNED} {OF}|when {{w:whos}}", lambda p: never({**p, "c": p["o"]})),
+        (f"{{o:value}} is|are {BANNED} {{w:when given}}", lambda p: never({**p, "c": p["o"]})),
         (f"only {USE} {{o:value}} {OF}|when {{w:whos}}", lambda p: _only({**p, "c": p["o"]})),
         (f"only {USE} {{o:value}} {{w:when given}}", lambda p: _only({**p, "c": p["o"]})),
         (f"{{w:led}} only|always {USE} {{o:value}}", lambda p: _only({**p, "c": p["o"]})),
         (f"only {{o:value}} {MAY} be {USED} {OF}|when {{w:whos}}", lambda p: _only({**p, "c": p["o"]})),
         (f"only {{o:value}} is|are {PERMITTED} {OF}|when {{w:whos}}", lambda p: _only({**p, "c": p["o"]})),
-        # given at all
-        (f"[{{z:duty}}] {GIVE} {{f:field}} {{w:when given}}", _stated),
-        (f"{{w:led}} [{{z:duty}}] {GIVE} {{f:field}}", _stated),
-        (f"{{w:whos}} {SHOULD} [always] {GIVE} {{f:field}}", _stated),
-        (f"{{x:whose argument}} is|are {NEEDED}", _presence),
-        ("{w:led} no {f:plain field} {p:said}", _must_not_be),
-        (f"{{f:plain field}} of {{p:said}} is|are {BANNED} in|for|on|with|when {{w:whos}}",
-         _one_of(_must_not_be)),
-        (f"{{w:led}} no {EMPTY} {{f:plain field}}", _presence),
-        (f"no {EMPTY} {{x:whose argument}}", _presence),
-        (f"{{z:not to}} leave {{x:whose argument}} {EMPTY}", _presence),
-        (f"{{z:not to}} leave {{f:field}} {EMPTY} {{w:when given}}", _presence),
-        (f"{{w:led}} {{z:not to}} leave {{f:field}} {EMPTY}", _presence),
     ],
     "not to": [(f"{NEVER}", lambda p: "never"), (f"{AGENT} {NOT_TO} [ever]", lambda p: "never")],
     "duty": [(f"{AGENT} {SHOULD} [always]", lambda p: "must"), ("always", lambda p: "must")],

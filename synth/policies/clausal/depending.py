@@ -6,12 +6,14 @@ the same claim`: each is said by the sentence of the language that means it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from synth.policies.clausal.argument_words import IF, NOT_TO
-from synth.policies.clausal.conditions import Asked, Conditions, asking, so
+from synth.policies.clausal.bans import size_alone
+from synth.policies.clausal.bounds import OVER, UNDER
+from synth.policies.clausal.conditions import Asked, Conditions, asking, sized, so
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Event, Fact
 from synth.policies.clausal.subjects import done_to, is_plain, plain_calls
@@ -67,7 +69,12 @@ def _in_fact(aspect: str) -> Callable[[Parts], Event | None]:
 
 
 def _needed(p: Parts) -> NeededFirst | None:
-    """`b` is needed before the calls of `w`, which conditions in front may be said of."""
+    """`b` is needed before such calls of `w`, which conditions in front may be said of."""
+    needed = _needed_by_all(p)
+    return needed if needed and needed.calls[0].asked else None
+
+
+def _needed_by_all(p: Parts) -> NeededFirst | None:
     calls: Asked = p["w"]
     if "l" in p:
         conditions, action = p["l"]
@@ -76,9 +83,19 @@ def _needed(p: Parts) -> NeededFirst | None:
         calls = asking(calls, conditions)
     if "c" in p:
         calls = asking(calls, p["c"])
-    if len(calls) != 1 or not calls[0].asked or calls[0].action == p["b"].action:
+    if len(calls) != 1 or calls[0].action == p["b"].action:
         return None
     return NeededFirst(p["b"].action, calls) if p["b"].action >= 0 else None
+
+
+def _by_such(p: Parts) -> NeededFirst:
+    """`Over 500, a refund needs an approval first`: said of what needs it."""
+    needed: NeededFirst = p["n"]
+    return replace(needed, calls=asking(needed.calls, p["c"]))
+
+
+def _of_size(p: Parts) -> Conditions:
+    return (replace(p["s"], path=p["f"]),)
 
 
 def _of_what(p: Parts) -> tuple[Conditions, int] | None:
@@ -190,6 +207,29 @@ _OTHER = (
 )
 _OTHERWISE = "different_from|other_than|unequal_to|differing_from|deviating_from|not_equal_to|not_matching"
 
+
+def _needs(make: Callable[[Parts], NeededFirst | None]) -> Sequence[tuple[str, Callable[[Parts], Any]]]:
+    """What is needed before such calls, in each frame."""
+    return [
+        (f"{{b:first demanded}} {_LED_BY} {{w:asked for}}", make),
+        (f"{_LED_BY} {{w:asked for}} [,] [make_sure|ensure] [that] {{b:first demanded}}", make),
+        ("{w:banned} unless|until {b:first done}", make),
+        (f"{{w:banned}} {_BUT_FOR} {{b:first noun}}", make),
+        (f"{{w:allowed alone}} {_ONCE} {{b:first done}}", make),
+        ("{w:allowed alone} after|with {b:first noun}", make),
+        (f"{{w:allowed}} only {_ONCE} {{b:first done}}", make),
+        ("{w:allowed} only after|with {b:first noun}", make),
+        (f"{{w:asked for}} {_NEED} {{b:first noun}}", make),
+        (f"{{w:led}} {{b:first demanded}} {_FIRST}", make),
+        (f"{{w:led}} {{b:first noun}} is|are [always] required|needed|mandatory|necessary {_FIRST}", make),
+        (f"{{b:first noun}} {SHOULD} come|happen|take_place|be_done {_LED_BY} {{w:asked for}}", make),
+        (
+            f"{{b:first noun}} is|are [always] required|needed|mandatory|necessary {_LED_BY} {{w:asked for}}",
+            make,
+        ),
+    ]
+
+
 DEPENDING: dict[str, Rule] = {
     "first done": [
         ("{f:fact}", _in_fact("perfect")),
@@ -215,24 +255,20 @@ DEPENDING: dict[str, Rule] = {
         (f"{IF} {{x:whose argument}} {{p:is so}} [,|:]", _of_what),
         ("[a|an] {x:whose argument} [of] {p:said} means|requires|implies [that]", _of_what),
     ],
-    "needed": [
-        (f"{{b:first demanded}} {_LED_BY} {{w:asked for}}", _needed),
-        (f"{_LED_BY} {{w:asked for}} [,] [make_sure|ensure] [that] {{b:first demanded}}", _needed),
-        ("{w:banned} unless|until {b:first done}", _needed),
-        (f"{{w:banned}} {_BUT_FOR} {{b:first noun}}", _needed),
-        (f"{{w:allowed alone}} {_ONCE} {{b:first done}}", _needed),
-        ("{w:allowed alone} after|with {b:first noun}", _needed),
-        (f"{{w:allowed}} only {_ONCE} {{b:first done}}", _needed),
-        ("{w:allowed} only after|with {b:first noun}", _needed),
-        (f"{{w:asked for}} {_NEED} {{b:first noun}}", _needed),
-        (f"{{w:led}} {{b:first demanded}} {_FIRST}", _needed),
-        (f"{{w:led}} {{b:first noun}} is|are [always] required|needed|mandatory|necessary {_FIRST}", _needed),
-        (f"{{b:first noun}} {SHOULD} come|happen|take_place|be_done {_LED_BY} {{w:asked for}}", _needed),
-        (f"{{b:first noun}} is|are [always] required|needed|mandatory|necessary {_LED_BY} {{w:asked for}}",
-         _needed),
+    "needed": _needs(_needed),
+    "needed by all": _needs(_needed_by_all),
+    "such": [
+        (f"{IF} {{c:so}} [,]", lambda p: p["c"]),
+        (f"{OVER} [a|an|the] {{f:plain field}} of {{m:number of}} [,]", sized(">")),
+        (f"{UNDER} [a|an|the] {{f:plain field}} of {{m:number of}} [,]", sized("<")),
+        ("{s:size} [,]", size_alone),
+        ("for|with|at [a|an|the] {f:plain field} [of] {s:size} [,]", _of_size),
     ],
     "what depends": [
         ("{n:needed}", lambda p: p["n"]),
+        ("{c:such} {n:needed by all}", _by_such),
+        ("[a|an|the|any|every] {f:plain field} [of] {s:size} means|requires|implies [that] "
+         "{n:needed by all}", lambda p: _by_such({**p, "c": _of_size(p)})),
         ("{t:thing} {k:asking} [,|:] {v:verb} only after {b:first noun}", _by_verb),
         (f"{{t:thing}} {{k:asking}} [,|:] {{v:verb}} only {_ONCE} {{b:first done}}", _by_verb),
         (f"{{l:led by}} {{b:first demanded}} {_LED_BY} {{w:asked for}}", _needed),

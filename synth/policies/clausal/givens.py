@@ -16,8 +16,9 @@ from synth.policies.clausal.passing import PASSING
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
 from synth.policies.clausal.spelling import CONTRACTIONS, without_quoted
 from synth.policies.clausal.statements import STATEMENTS
-from synth.policies.clausal.subjects import Given, told
+from synth.policies.clausal.subjects import Given, checked, told
 from synth.policies.clausal.values import REQUIREMENTS
+from synth.policies.clausal.values_first import VALUES_FIRST
 from synth.policies.kinds.count import NUMBERS
 from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
@@ -35,11 +36,13 @@ _TABLE = (
     (r"\u2265 ?", ">= "),
     (r"\u2264 ?", "<= "),
     (r":(?= |$)", " :"),
+    (r"\bin [\[{(]([^\])}]+)[\])}]", r"one of \1"),
     (r" \(([^()]*)\)", r" , \1"),
 )  # fmt: skip
 _ENSURED = compiled(
     r"^(?:(?:please |always |you must |you have to |the agent (?:must|has to) )?"
-    r"(?:make sure|ensure|be sure|see to it|take care|check|guarantee)(?: that)? |it must be ensured that )"
+    r"(?:(?:make sure|ensure|be sure|see to it|take care)(?: that)?|(?:check|guarantee) that) "
+    r"|it must be ensured that )"
     r"(?!to )"
 )
 """What demands no more than the words behind it."""
@@ -75,7 +78,12 @@ def _whole(rule: str, sentence: str, phrases: tuple[str, ...]) -> tuple[Any, ...
 def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     rules, actions = rules_of(phrases)
     own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
-    return {**rules, **together(own, PASSING, CONDITIONS, DEPENDING, AGAINST), "told": told(actions.values())}
+    return {
+        **rules,
+        **together(own, PASSING, CONDITIONS, VALUES_FIRST, DEPENDING, AGAINST),
+        "told": told(actions.values()),
+        "checked": checked(actions.values()),
+    }
 
 
 def _spelled(sentence: str) -> Iterator[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synth.policies.beside import STATED
 from synth.policies.clausal.bans import BANS, MAY_NOT, called_with, size_alone, with_this
-from synth.policies.clausal.bounds import is_identifier, takes_words
+from synth.policies.clausal.bounds import is_identifier, names_an_argument, takes_words
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.subjects import ANY_CALL, SUBJECTS, TEXT, Calls, Given, about, statement
 from synth.policies.clausal.values import Broken, Wanted
@@ -66,7 +65,7 @@ def _any_two(p: Parts) -> Given | None:
 
 def _must_be_given(p: Parts) -> Given | None:
     path: Path = p["f"]
-    if not (is_identifier(path) or compiled(STATED).fullmatch(path[-1])):
+    if not names_an_argument(path):
         return None
     return statement(p["w"], (Comparison(path, "missing"),))
 

@@ -12,7 +12,7 @@ from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event, Fact
 from synth.policies.clausal.values import Broken
 from synth.policies.clausal.words import AGENT
-from synth.policies.nouns import Meant
+from synth.policies.nouns import Counted, Meant
 from synth.policies.patterns import compiled
 from synth.policies.where import Comparison, Path
 
@@ -65,6 +65,19 @@ def size_had(grammar: Grammar, at: int) -> Iterator[Found]:
             yield size, end
 
 
+def counted_size(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`over 20 replicas`: of the argument that counts them."""
+    for size, end in grammar.matches("size had", at):
+        if size.type == "number" and compiled(_COUNTABLE).fullmatch(size.unit):
+            yield (replace(size, path=(Counted(size.unit),)),), end
+
+
+_COUNTABLE = (
+    r"(?!(?:hours|minutes|seconds|dollars|euros|pounds|francs)$)[a-z]+s"
+    r"|percent|%|kg|g|mg|ml|l|km|m|cm|mb|gb|t"
+)
+
+
 def _of_fact(p: Parts) -> tuple[Calls, ...] | None:
     fact: Fact = p["f"]
     if fact.aspect != "present" or len(fact.events) != 1:
@@ -86,6 +99,22 @@ def _asked(grammar: Grammar, at: int) -> Iterator[Found]:
     shown = compiled(r" ,(?= |$)| :").sub(lambda m: ", "[: len(m[0])], text)
     if found := asked_at(shown, at):
         yield found, found.end
+
+
+def checked(actions: Iterable[Action]) -> Rule:
+    """Finds what is checked: `transfer`, of `approve transfer`; what is done is what another action says."""
+    ways = [
+        (one, rf" *(?:(?:the|an?|any|every|each|all) )?{one.objects}(?![\w'-])")
+        for one in actions
+        if one.is_check and one.nouns
+    ]
+
+    def find(grammar: Grammar, at: int) -> Iterator[Found]:
+        for one, pattern in ways:
+            if m := compiled(pattern).match(grammar.text, at):
+                yield Event(one.number, noun=one.nouns), m.end()
+
+    return find
 
 
 def told(actions: Iterable[Action]) -> Rule:
@@ -140,7 +169,8 @@ def _whom(grammar: Grammar, at: int) -> Iterator[Found]:
     else:
         yield from _objects(grammar, at)
     if named and all(event.bare for event, _ in named):
-        yield from _objects(grammar, at)
+        checked = {event.action for event, _ in grammar.matches("checked", at)}
+        yield from (found for found in _objects(grammar, at) if found[0].action not in checked)
 
 
 def about(path: Path, broken: Broken) -> tuple[Comparison, ...] | None:
@@ -184,11 +214,13 @@ IN = (
 SUBJECTS: dict[str, Rule] = {
     "asked": _asked,
     "size had": size_had,
+    "counted size": counted_size,
     "called": _whom,
     "who": [
         ("{e:called}", plain_calls),
         ("{e:called} {c:asked}", plain_calls),
         ("call|calls|every_call|each_call|any_call|all_calls|a_call [of|to] {e:called}", plain_calls),
+        ("[every|each|any|all|a|the] {e:exactly} call|calls", plain_calls),
     ],
     "whos": [
         ("{w:who}", lambda p: p["w"]),

@@ -213,6 +213,7 @@ REQUIREMENTS: dict[str, Rule] = {
         ("is|are limited|restricted|confined to {v:values}", _among_all),
         ("is|are prefixed with|by {v:values}", _part("starts")),
         ("has|have the_prefix {v:values}", _part("starts")),
+        ("is|are neither {v:values}", _among("not in")),
         ("does|do not {p:do}", lambda p: _turned(p["p"]) if len(p["p"].every) == 1 else None),
         ("is|are not {p:said}", lambda p: _turned(p["p"]) if len(p["p"].every) == 1 else None),
     ],
@@ -260,13 +261,15 @@ REQUIREMENTS: dict[str, Rule] = {
     ],
     "alike": [
         (
-            f"{SHOULD} [always] differ|be_different|be_distinct|not_be_the_same|not_be_equal|be_unequal",
+            f"{SHOULD} [always] differ|be_different|be_distinct|not_be_the_same|not_be_equal|be_unequal"
+            "|be_different_people|be_different_persons|be_two_different_people|be_two_people|not_match"
+            "|not_coincide|be_two_different_persons|be_different_ones|not_be_identical",
             _alike("same"),
         ),
         (
             f"{_NOT} [ever] be_the_same|be_equal|be_identical|match|be_alike|coincide"
             f"|be_one_and_the_same|agree"
-            "|be_the_same_one",
+            "|be_the_same_one|be_the_same_person|be_one_person|be_one_and_the_same_person",
             _alike("same"),
         ),
         ("differ|are_different|are_always_different|always_differ|are_distinct", _alike("same")),

@@ -89,8 +89,6 @@ def test_a_condition_is_read(sentence: str, means: str) -> None:
 @pytest.mark.parametrize(
     ("sentence", "why"),
     [
-        ("If the amount is over 500, review must happen before refund.",
-         "say 'review with amount over 500' or 'refund with amount over 500'"),
         ("Review and refund over 500 must never happen.", "after a list"),
         ("Refund must be called with an amount below 1000.",
          "'Refund with amount of at least 1000 must never happen'"),

@@ -152,7 +152,6 @@ def test_what_must_be_as_it_was_is_read_in_every_frame(sentence: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", [
-    "When the value is over 100, the manager must be notified before a voucher is issued.",
     "A voucher may only be issued with a value over 100 if the reason is fire.",
     "Never issue a voucher if the value is over two weeks.",
     "Vouchers must not exceed 500.", "Only vouchers over 500 must be issued.",
