@@ -32,7 +32,7 @@ _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 _NO_COUNT = r"(?! (?:more than|no more|over|at (?:most|least)|once|twice|again|a second|[a-z]+ times)\b)"
 
 SAID_BEFORE = (
-    rf"[,:]|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless|without|needs?|requires?"
+    rf"[,:]|\b(?:{MODAL}|is|are|has|have|before|after|until|till|between|once|if|when|whenever|unless|without|needs?|requires?"
     r"|takes?)\b|^\w+ing\b"
 )
 """Before `the same NOUN`: of what is the account in `The balance of the same account must be checked`?"""

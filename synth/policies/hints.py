@@ -332,7 +332,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "{<b> must be followed by <a>}"),
     (rf"(?P<said>{IF}) {_B}{DONE}, {_A} {NOT} {DO}(?: again| afterwards| any more| anymore| later)?",
      "{<a> must never happen after <b>}"),
-    (rf"(?P<said>{IF}) {_A}{DONE}, {_B} {MUST} (?:{DO}|follow)(?: afterwards| later| eventually| next)",
+    (rf"(?P<said>{IF}) {_A}{DONE}, {_B} {MUST} (?:{DO}|follow)(?: afterwards| later| eventually)",
      "={<a> must be followed by <b>}"),
     (rf"(?P<said>{IF}) {_A}{DONE}, {_B} {MUST} have (?:happened|succeeded|been \w+)(?: before| first)?",
      "={<b> must happen before <a>}"),

@@ -54,4 +54,4 @@ FAILING = (
     r"|(?:does|did) not go through|(?:has|have) not succeeded|do not pass|does not pass)"
 )
 AGAIN = r"(?: (?:again|afterwards?|any ?more|later|thereafter|from then on|after that|any longer|at all))*"
-LATER = r"(?:afterwards?|later|eventually|next|then|thereafter|subsequently|at some point|after that)"
+LATER = r"(?:afterwards?|later|eventually|then|thereafter|subsequently|at some point|after that)"

@@ -74,7 +74,7 @@ ADJUNCTS: dict[str, Rule] = {
             lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
         ),
         ("immediately|directly|right|just|straight before {f:what}", _when("adjacent")),
-        ("immediately|directly|right|straight after {f:what}", _when("straight after")),
+        ("immediately|directly|right|straight after|following {f:what}", _when("straight after")),
         ("after|once|following|as_soon_as {f:what}", _when("after")),
         (
             "after {t:object} being|having_been {d:past}",

@@ -27,6 +27,14 @@ def _between(p: Parts) -> Adjunct | None:
     return Adjunct("between", Fact((one,), "noun"), Fact((other,), "noun"))
 
 
+def _of_one_object(p: Parts) -> Adjunct | None:
+    """`Between holding and releasing a shipment`."""
+    one, other = p["v"], p["b"]
+    if one.action == other.action or not other.noun or one.noun[-1:] != other.noun[-1:]:
+        return None
+    return _between({"a": replace(one, same=other.same, about=other.about, itself=other.itself), "b": other})
+
+
 def _kept_free(p: Parts) -> Demand | None:
     """`Keep the time between A and B free of C`."""
     events, joint = p["es"]
@@ -48,10 +56,15 @@ BETWEEN: dict[str, Rule] = {
     "latter": [("{e:event}", lambda p: p["e"]), ("{e:the_next}", lambda p: p["e"])],
     "span": [
         ("between [each|every|any] {a:event} and [then] {b:latter}", _between),
+        ("between {v:verbing} and {b:event}", _of_one_object),
     ],
     "adjunct": [
         (
             "after {a:event} but before {b:latter}",
+            lambda p: (x := _between(p)) and replace(x, kind="after until"),
+        ),
+        (
+            "from {a:event} until|till|up_to {b:latter}",
             lambda p: (x := _between(p)) and replace(x, kind="after until"),
         ),
         (f"in|during|within|throughout the|any {_SPAN} from {{a:event}} to {{b:latter}}", _between),

@@ -111,7 +111,12 @@ def _demanded(kind: str) -> Callable[[Parts], Asked | None]:
 
     def made(p: Parts) -> Asked | None:
         demand: Demand = p["d"]
-        plain = demand.kind == kind and demand.how == "" and not demand.others and len(demand.events) == 1
+        plain = (
+            demand.kind == kind
+            and demand.how in ("", "do not")
+            and not demand.others
+            and len(demand.events) == 1
+        )
         return plain_calls({"e": demand.events[0]}) if plain else None
 
     return made

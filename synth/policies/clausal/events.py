@@ -246,7 +246,7 @@ def by_name(
     ]
     return {
         "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
-        "check": not_its_own(_finder([way for one in actions if one.is_check for way in _nouns(one)], nouns)),
+        "check": not_its_own(_finder(_checks(actions, exact), nouns)),
         "check by name": _finder(
             [Way(re.escape(one.phrase.casefold()), one.number) for one in actions if one.is_check], nouns
         ),
@@ -288,6 +288,13 @@ def by_name(
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),
     }
+
+
+def _checks(actions: Sequence[Action], exact: Sequence[Way]) -> list[Way]:
+    """What nobody needs afterwards: by a noun, and as the file calls it."""
+    checks = [one for one in actions if one.is_check]
+    named = [way for way in exact if any(way.number == one.number for one in checks)]
+    return [*named, *map(_as_noun, named), *(way for one in checks for way in _nouns(one))]
 
 
 _NOT_OUT = (

@@ -104,6 +104,19 @@ def _followed_soon(p: Parts) -> Demand | None:
     return None if any(e.outcome for e in p["a"][0]) else _let_pass(p)
 
 
+def _has_time(p: Parts) -> Demand:
+    """`After a check-in the agent has 30 minutes to order a cleaning`."""
+    events, joint = p["b"]
+    within = Adjunct("time", None, None, p["d"])
+    return Demand("must", (replace(events[0], beside=(*events[0].beside, within)), *events[1:]), joint=joint)
+
+
+def _has_time_after(p: Parts) -> Demand | None:
+    fact: Fact = p["a"]
+    unclear = fact.aspect in ("not", "running", "fails") or any(e.outcome for e in fact.events)
+    return None if unclear else _let_pass({**p, "a": (fact.events, fact.joint)})
+
+
 def _left(p: Parts) -> Demand:
     """`No report may stay without a notice`."""
     events, joint = p["a"]
@@ -134,7 +147,7 @@ FOLLOWING: dict[str, Rule] = {
         ),
     ],
     "soon": [
-        (f"{_SOON} [{_NEXT}] {{d:time}}", lambda p: p["d"]),
+        (f"{_SOON} [{_NEXT}] {{d:time}} [{_OR_LESS}]", lambda p: p["d"]),
         (f"{{d:time}} {_OR_LESS}", lambda p: p["d"]),
         (f"[within] [{_NEXT}] {_UP_TO} {{d:time}}", lambda p: p["d"]),
         ("within|in the {d:time} right|directly|immediately", lambda p: p["d"]),
@@ -231,7 +244,42 @@ FOLLOWING: dict[str, Rule] = {
         ("{t:object} to_be {d:past}", demanding("must", make=passive)),
         ("{e:events} to_follow|follows|follow|to_come|due", demanding("follow")),
         (f"{{e:events}} {SHOULD} [always] come {_THEN}|sooner_or_later|at_some_point", demanding("follow")),
-        (f"{{a:events}} {SHOULD}|is|are [be] [always] followed {{d:soon}} by {{b:events}}", _followed_soon),
+        (
+            f"{{a:events}} {SHOULD}|is|are [be] [always] followed [up] [,] {{d:soon}} [,] by|with"
+            " {b:events}",
+            _followed_soon,
+        ),
+        (
+            f"{{a:events}} requires|require|needs|need|calls_for|call_for|takes|demands {_SUBSEQUENT}"
+            " {b:events}",
+            _plain_pair("answer"),
+        ),
+        (
+            f"no {{a:events}} {ALLOWED} [ever] be_left|stay|remain|go|be|be_made without {_SUBSEQUENT}"
+            " {b:events}",
+            _left,
+        ),
+        (f"{AGENT} has|have|gets|get [at_most|up_to|only] {{d:time}} to {{b:acts}}", _has_time),
+        (
+            f"{AGENT} has|have|gets|get [at_most|up_to|only] {{d:time}} after|following {{a:what}}"
+            " to {b:acts}",
+            _has_time_after,
+        ),
+        (
+            "do_not|never wait|take [any] longer|more than {d:time} after|following {a:what} before"
+            " {b:events}",
+            _has_time_after,
+        ),
+        (
+            "do_not|never wait|take [any] longer|more than {d:time} to {b:acts} after|following {a:what}",
+            _has_time_after,
+        ),
+        (f"{{b:events}} {SHOULD} [always] follow each|every|any {{a:events}}", _plain_pair("answer")),
+        (
+            f"{{b:events}} {SHOULD} [always] follow each|every|any {{a:events}} {{d:soon}}",
+            _followed_soon,
+        ),
+        ("there is|are [at_most|up_to|only] {d:time} to {b:acts}", _has_time),
         (f"{{e:events}} needed|required|due|mandatory|obligatory {_THEN}", demanding("follow")),
         (
             f"{AGENT} has|have [at_most|only|up_to|no_more_than] {{d:time}} to {{b:acts}} after|following"

@@ -109,7 +109,14 @@ _NOT_BOTH = (
 )
 _EXCLUDE = "exclude_each_other|are_mutually_exclusive|rule_each_other_out|exclude_one_another"
 _OTHERS = (
-    "anything_else|anything_else_is_done|anything_else_happens|doing_anything_else"
+    "any_other_call|any_other_tool|any_other_tool_call|any_other_action|any_other_step|all_other_calls"
+    "|all_other_tools|everything_else|all_else|every_other_call|every_other_tool|any_other_tool_is_called"
+    "|any_other_tool_is_used|any_other_call_is_made|any_other_call_happens|anything_else_is_called"
+    "|it_calls_any_other_tool|it_uses_any_other_tool|it_calls_anything_else|you_call_any_other_tool"
+    "|calling_any_other_tool|calling_anything_else|using_any_other_tool|making_any_other_call"
+    "|the_agent_calls_any_other_tool|the_agent_calls_anything_else|other_calls|other_tools"
+    "|doing_something_else|anything_else_can_happen|anything_else_may_happen|it_may_do_anything_else"
+    "|anything_else|anything_else_is_done|anything_else_happens|doing_anything_else"
     "|you_do_anything_else|it_does_anything_else|the_agent_does_anything_else"
 )
 _RUNS = f"{RUNS}|each_and_every_run"

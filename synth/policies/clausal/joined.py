@@ -158,7 +158,7 @@ JOINED: dict[str, Rule] = {
             for both, j in (("both", "and"), ("either", "or"))
         ),
         *(
-            (f"[{both}] {{t:object}} {SHOULD} be {{d:past}} {{j:{j}}} {{f:joined_{j}}}", _duties("must"))
+            (f"[{both}] {{t:object}} {SHOULD} be {{d:past}} [,] {{j:{j}}} {{f:joined_{j}}}", _duties("must"))
             for both, j in (("both", "and"), ("either", "or"))
         ),
         (

@@ -79,6 +79,7 @@ _NOTHING_BETWEEN = "|".join(
 )  # fmt: skip
 _BEFORE_IT = f"the [very] {_A_CALL} {_RIGHT} before [it|that|them]"
 _LAST_BEFORE_IT = f"the [very] {_LAST} {_A_CALL} [before] [it|that|them]"
+_AT_ONCE = "immediately|at_once|directly|straight_away|right_away"
 _INTEND = (
     "want_to|wants_to|are_about_to|is_about_to|are_going_to|is_going_to|intend_to|intends_to|plan_to|plans_to"
     "|need_to|needs_to|have_to|has_to|are_to|is_to"
@@ -101,6 +102,7 @@ JUST_BEFORE: dict[str, Rule] = {
     "adjunct": [
         (_JUST_BEFORE, lambda p: Adjunct("just before")),
         (_NOTHING_BETWEEN, lambda p: Adjunct("none between")),
+        (f"{_AT_ONCE} [,] {_NOTHING_BETWEEN}", lambda p: Adjunct("none between")),
         (f"unless|except_when {{f:what}} {_JUST_BEFORE}", _adjunct("unless just before")),
         ("unless|except_when {e:call_before}", _adjunct("unless just before")),
         (f"without [first] {{e:event}} {_JUST_BEFORE}", _adjunct("unless just before")),
@@ -128,6 +130,10 @@ JUST_BEFORE: dict[str, Rule] = {
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
         (f"{_BEFORE_IT} {SHOULD} [always] {{e:acts}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
+        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_A_CALL} {_RIGHT} before {{a:events}}",
+         _needs),
+        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_LAST} {_A_CALL} before {{a:events}}",
+         _needs),
         (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
         (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
         (f"{{a:events}} ,|:|-> [always|must_be] {_RIGHT} preceded_by|after {{b:events}}", _needs),

@@ -130,6 +130,9 @@ class Meaning:
         if IT in fields:
             named = fields - {IT}
             meant = named or self._meant_by_it(about)
+            done = frozenset(e.noun[-1] for e in events if IT in e.same and e.noun)
+            if not named and len(meant) > 1 and len(done) == 1 and done <= meant:
+                meant = done
             if not named and len(meant) != 1:
                 return None
             if not named and any(e.itself and self._is_of_others(e, meant) for e in events):

@@ -62,6 +62,18 @@ def _none_follow(p: Parts) -> Demand | None:
     return Demand("never", (Event(ANY, beside=(after, *but)),), how="again")
 
 
+def _none_of_such(p: Parts) -> Demand | None:
+    """`Any call after B other than A is forbidden`."""
+    beside = (replace(p["a"], leads=True), *((p["x"],) if "x" in p else ()))
+    return Demand("never", (Event(ANY, beside=beside),), how="again") if "x" in p else None
+
+
+def _followed_only(p: Parts) -> Demand | None:
+    """`B may only be followed by A`."""
+    after = (Adjunct("after", Fact(p["a"][0], "noun", p["a"][1])),)
+    return None if any(e.outcome for e in p["a"][0]) else _only_these("only these")({**p, "a": after})
+
+
 NOTHING_BUT: dict[str, Rule] = {
     "but": [
         (f"{_BUT} [to|for] {{es:events}}", _but),
@@ -108,7 +120,34 @@ NOTHING_BUT: dict[str, Rule] = {
         (f"[{AGENT}] {{n:no_deed}} [{AGAIN}] [{{x:but}}]", _none),
         (f"{{a:events}} {NO} [ever] be followed by {{n:any_tool}} [{{x:but}}]", _none_follow),
         (f"{{a:events}} {MAY}|{SHOULD} be followed by {{n:no_tool}} [{{x:but}}]", _none_follow),
+        (
+            f"no [{_MORE}] {_CALLS}|tool [{{x:but}}] {ALLOWED} [ever] follow|come_after {{a:events}}",
+            _none_follow,
+        ),
+        (f"{{n:no_tool}} {{x:but}} {ALLOWED} [ever] follow|come_after {{a:events}}", _none_follow),
+        (f"{{n:any_tool}} {{x:but}} {{a:adjunct}} is|are [strictly] {BANNED}", _none_of_such),
+        (f"{{n:any_tool}} {{a:adjunct}} {{x:but}} is|are [strictly] {BANNED}", _none_of_such),
+        (f"there {SHOULD}|{MAY} be {{n:no_tool}} [{{x:but}}]", _none),
+        ("{w:forbidding} {n:any_tool} {x:but}", _none),
         # what alone is allowed
+        (
+            f"the only|sole|single {_OPEN}|remaining|legitimate [{_MORE}] {_CALLS}|thing [{{a:adjuncts}}]"
+            " is|are [be|to_be] {es:events}",
+            _only_these("never but"),
+        ),
+        (
+            f"the only|sole|single {_OPEN}|remaining|legitimate [{_MORE}] {_CALLS}|thing [{{a:adjuncts}}]"
+            " is|are to {es:acts}",
+            _only_these("never but"),
+        ),
+        (
+            f"{{es:events}} is|are|{MAY} [be] the only|sole {_OPEN} {_CALLS}|thing",
+            _only_these("never but"),
+        ),
+        (f"only {{es:events}} {MAY} [ever] follow|come_after {{a:events}}", _followed_only),
+        (f"{{a:events}} {MAY}|{SHOULD} only [ever] be followed by {{es:events}}", _followed_only),
+        (f"{{a:events}} {MAY}|{SHOULD} be followed only|solely|exclusively by {{es:events}}", _followed_only),
+        ("only {es:events}", _only_these("then only")),
         (
             f"the only|sole|single [{_MORE}] {_CALLS}|thing {{o:open}} [{{a:adjuncts}}] is|are|{SHOULD}"
             " [be|to_be] {es:events}",
@@ -135,10 +174,12 @@ NOTHING_BUT: dict[str, Rule] = {
     "open": [
         (f"[that|which] [is|are] [still|then|ever] {_OPEN}", lambda p: "open"),
         (f"[that|which] {MAY} [still|then|ever] {_USED}", lambda p: "open"),
+        ("[that|which] [is|are] left to_do|to_make|to_be_done|to_call|for_it_to_do", lambda p: "open"),
         (f"[that|which] {AGENT} {MAY} [still|then|ever] do|call|use|make|take", lambda p: "open"),
     ],
     "adjunct": [
         ("{x:but}", lambda p: p["x"]),
+        ("[and] nothing else|more", lambda p: Adjunct("nothing else")),
         (
             "from_then_on|from_there_on|from_that_point_on|from_that_moment_on|from_this_point_on|from_now_on"
             "|from_then_onwards|from_that_point_onwards|from_then|thereafter",

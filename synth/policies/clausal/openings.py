@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.matching import Rule
-from synth.policies.clausal.parts import Adjunct
+from synth.policies.clausal.parts import Adjunct, Demand
 from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, MAY, NO, NOBODY, RUNS, SHOULD
 
 _RUNS = f"{RUNS}|each_and_every_run|all_the_runs|no_matter_which_run"
@@ -30,10 +30,14 @@ _NONE_BUT = (
     "|no_action|no_other_action|no_step|no_other_step|no_other"
 )
 _BUT = "but|except|other_than|apart_from|than|besides|save|except_for|aside_from"
+_ALL_OTHERS = (
+    "everything_else|anything_else|all_else|every_other_call|any_other_call|all_other_calls|every_other_tool"
+    "|any_other_tool|all_other_tools|every_other_step|any_other_step|every_other_action|any_other_action"
+)
 _BE = "be|be_called|be_made|be_done|be_used|be_run|be_executed|come|happen|be_invoked|go|be_taken|run"
 
 
-def _opening(kind: str, order: str, begins: str, where: str) -> dict[str, Rule]:
+def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[str, Rule]:
     """All that is said of the first call, or of the last."""
     said, verb = f"{kind}_call", f"{kind}_verb"
     ends = demanding(kind)
@@ -78,6 +82,16 @@ def _opening(kind: str, order: str, begins: str, where: str) -> dict[str, Rule]:
             ),
             (f"{{e:events}} {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", ends),
             (f"{{e:events}} {SHOULD} [always] {_BE} {where} [{_OF_RUNS}]", ends),
+            (f"{{e:events}} {SHOULD} [always] {_BE} {order} [{_OF_RUNS}] [,] [always]", ends),
+            (f"{{e:events}} [always] comes|goes|happens|is {order}|{where} [{_OF_RUNS}] [,] [always]", ends),
+            (f"{{e:event}} [,] always {order} [{_OF_RUNS}]", lambda p: Demand(kind, (p["e"],))),
+            (f"{{e:event}} {order} , always", lambda p: Demand(kind, (p["e"],))),
+            (f"{{e:event}} , [always] {{o:{said}}}", lambda p: Demand(kind, (p["e"],))),
+            (f"{{e:events}} {SHOULD} [always] {begins} {_ONE_RUN}", ends),
+            (f"{{e:events}} [always] {begins} {_ONE_RUN}", ends),
+            (f"[always] make {{e:events}} {{o:{said}}}", ends),
+            (f"{{e:events}} {SHOULD} [always] {side} {_ALL_OTHERS}", ends),
+            (f"{{e:events}} [always] {side} {_ALL_OTHERS}", ends),
             (
                 f"{{e:events}} {SHOULD} [always] be_called|be_made|be_used|be_invoked|be_run {order}"
                 f" [{_OF_RUNS}]",
@@ -85,7 +99,10 @@ def _opening(kind: str, order: str, begins: str, where: str) -> dict[str, Rule]:
             ),
         ],
         "adjunct": [
-            (f"as|for|with {{o:{said}}}", lambda p: Adjunct("at first" if kind == "first" else "at last")),
+            (
+                f"as|for|with [a|an] {{o:{said}}}",
+                lambda p: Adjunct("at first" if kind == "first" else "at last"),
+            ),
         ],
     }
 
@@ -94,18 +111,33 @@ def _together(one: dict[str, Rule], other: dict[str, Rule]) -> dict[str, Rule]:
     return {**one, **other, **{k: (*one[k], *other[k]) for k in ("demand", "adjunct")}}  # type: ignore[misc]
 
 
+_FIRST_OF_ALL = (
+    "first_of_all|first_and_foremost|first_thing|before_anything_else_happens|as_the_very_first_thing|to_begin_with"
+    "|to_start_with|at_the_very_beginning|at_the_very_start"
+)
 OPENINGS = _together(
     _opening(
         "first",
         "first|opening|initial",
         "start|begin|open|kick_off|commence|lead_off|starts|begins|opens|kicks_off|commences",
         "before_anything_else|before_all_others|before_any_other_call|before_all_other_calls"
-        "|ahead_of_everything_else",
+        "|ahead_of_everything_else|before_everything_else|before_all_else|before_any_other_tool"
+        "|before_any_other_action|before_any_other_step|before_all_other_tools|before_every_other_call",
+        "precede|precedes|come_before|comes_before|go_before|goes_before|happen_before|happens_before|before",
     ),
     _opening(
         "last",
         "last|final|closing|concluding",
         "end|finish|close|conclude|wrap_up|round_off|ends|finishes|closes|concludes",
         "after_everything_else|after_all_others|after_all_other_calls",
+        "come_after|comes_after|go_after|goes_after|happen_after|happens_after",
     ),
+)
+OPENINGS["leading"] = [(f"{_FIRST_OF_ALL} [,]", lambda p: (Adjunct("before all"),))]
+_BEFORE = "precede|come_before|go_before|happen_before|be_called_before|be_made_before"
+OPENINGS["demand"] = (
+    *OPENINGS["demand"],  # type: ignore[misc]
+    (f"{{n:no_tool}} {ALLOWED} [ever] {_BEFORE} {{e:events}}", demanding("first")),
+    ("{n:no_tool} before {e:events}", demanding("first")),
+    (f"{{n:any_tool}} before {{e:events}} is|are [strictly] {BANNED}", demanding("first")),
 )

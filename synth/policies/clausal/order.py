@@ -276,6 +276,7 @@ ORDER: dict[str, Rule] = {
         (f"[the] [very] {_FIRST} {CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("first")),
         (f"[the] [very] {_LAST} {CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("last")),
         (f"{A_RUN} {{a:of_a_run}} {SHOULD} [always] end|finish|close with|by|in {{b:events}}", _ends_after),
+        (f"{A_RUN} {{a:of_a_run}} [always] ends|finishes|closes with|by|in {{b:events}}", _ends_after),
         (f"in|within|during {_EVERY_RUN} [,] [either] {{es:events}} {SHOULD} {HAPPEN}", _least),
         (
             f"in|within|during {_EVERY_RUN} [,] {AGENT} {SHOULD} [either] {{es:acts}}",
@@ -284,6 +285,7 @@ ORDER: dict[str, Rule] = {
     ],
     "of_a_run": [
         ("that|which [also] {e:does}", lambda p: ((p["e"],), "")),
+        ("that|which [also] {e:did}", lambda p: ((p["e"],), "")),
         ("that|which [also] {e:does} or {g:does}", _list("or")),
         ("that|which [also] {es:does_any}", lambda p: p["es"]),
         ("that|which [also] has|contains|includes|makes|holds {es:events}", lambda p: p["es"]),

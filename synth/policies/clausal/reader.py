@@ -34,6 +34,7 @@ from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.moods import MOODS
 from synth.policies.clausal.never_both import NEVER_BOTH
+from synth.policies.clausal.next_calls import NEXT_CALLS
 from synth.policies.clausal.nothing_but import NOTHING_BUT
 from synth.policies.clausal.once_done import ONCE_DONE
 from synth.policies.clausal.one_for_one import ONE_FOR_ONE
@@ -41,6 +42,7 @@ from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
+from synth.policies.clausal.prerequisites import PREREQUISITES, by_forbidding
 from synth.policies.clausal.quotas import QUOTAS
 from synth.policies.clausal.recoveries import RECOVERIES
 from synth.policies.clausal.retries import RETRIES
@@ -172,8 +174,13 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         BRIEF,
     )
     failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
-    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN)
-    own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
+    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN, PREREQUISITES, NEXT_CALLS)
+    own = (
+        by_one_thing(actions),
+        by_shared_verb(actions),
+        by_forbidding(actions),
+        by_name(actions, phrases),
+    )
     rules = together(*tables, *more, MOODS, SAME_THINGS, *orders, *failures, *TIMES, *own)
     return rules, {one.number: one for one in reversed(actions)}
 

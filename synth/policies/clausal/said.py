@@ -42,6 +42,10 @@ def _of_all_of_them(m: Meaning) -> bool:
     return all(map(is_said, facts))
 
 
+_OF_RUNS = ("first", "last", "do first")
+"""Demands on each run, of which that may be said again: `in every run the first call must be`."""
+_NONE = ("never", "stop", "blocked")
+"""Bans, which `A must not come first` is not: it may come later."""
 _BEFORE_IT = (
     "needs",
     "needs lately",
@@ -81,7 +85,9 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
         return None
     if m.later and m.demand.kind in _BEFORE_IT:
         return None
-    if m.has("run") and m.demand.kind not in COUNTED and not scoped:
+    if m.has("run") and m.demand.kind not in (*COUNTED, *_OF_RUNS) and not scoped:
+        return None
+    if m.has("first") and not kinds and m.demand.kind in _NONE:
         return None
     if m.demand.how == "again" and not kinds:
         return None

@@ -16,8 +16,10 @@ _FIELD = r"[a-z][\w.]*(?: (?:id|number|code|reference|key)\b)?"
 def same(grammar: Grammar, at: int) -> Iterator[Found]:
     """`for the same order`, `per order_id`, `on that order`, `for it`."""
     which = (
-        r"(?:(?:with|for|of|on|to|from|in|by|about|using|at|against) (?:the (?:very )?same|one and the same"
-        r"|that very|that same|that|this same|this|an identical|any one|any single|one single)"
+        r"(?:(?:with|for|of|on|to|from|in|by|about|using|at|against) (?:the (?:very )?same"
+        r"|one and the same"
+        r"|that very|that same|that|this same|this|an identical|a matching|an equal|the identical"
+        r"|the matching|any one|any single|one single)"
         r"|(?:to|for|from|by) one(?! (?:and|of|or)\b)"
         r"|(?:onto|into|off|through|towards) (?:that|the) same|(?:onto|into|off|through|towards) that|per"
         r"|for each|for every"

@@ -103,6 +103,27 @@ _ADJUNCT = (
     r"(?=(?:between|in between|after|before|until|till|unless|within|while|during|once|if|when|without|in the"
     r"|at any|anywhere|throughout|as long as)\b)"
 )
+_HAPPENS = {
+    "happens": "happen", "occurs": "occur", "takes place": "take place", "comes": "come", "goes": "go",
+    "precedes": "precede", "follows": "follow", "starts": "start", "runs": "run", "happen": "happen",
+    "occur": "occur", "take place": "take place", "come": "come",
+}  # fmt: skip
+_SURE = (
+    r"^(?P<sure>(?:please |always )?(?:make sure|ensure|see to it|be sure|take care|make certain)(?: that)? )"
+    r"(?P<what>(?!(?:to|if|when|whenever|once|after|before|until|unless|that|in|on|at|within)\b)(?:(?!\b(?:if|when|once"
+    r"|after|before|until|unless|while|that|which|who|is|are|was|were|has|have|must|never|not)\b)[^,:])+? )"
+)
+ENSURED = (
+    (
+        rf"{_SURE}(?:(?:does|do) not(?: ever)?|never)(?P<all> both| all)? (?P<v>{'|'.join(_HAPPENS)})\b",
+        lambda m: f"{m['sure']}{m['what']}must never{m['all'] or ''} {_HAPPENS.get(m['v'].lower(), m['v'])}",
+    ),
+    (
+        rf"{_SURE}(?P<all>(?:both|all|always) )?(?P<v>{'|'.join(_HAPPENS)})\b",
+        lambda m: f"{m['sure']}{m['what']}must {m['all'] or ''}{_HAPPENS[m['v'].lower()]}",
+    ),
+)
+"""What is to be made sure happens, or does not, must happen, or must not."""
 ELIDED = (
     (r" ?: (?=(?:must|may|can|should|shall|has to|have to|needs?|requires?|is|are|to be) )", " "),
     (
@@ -175,6 +196,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      r"\g<lead>, no \g<n> may be made"),
     (r"^([a-z]+) (?:is|means) \1\s*[,:;\u2013\u2014-]\s*", ""),
     (r"\bre-(?=[a-z]{3,}ing\b.* (?:that|which|after|once) )", ""),
+    *ENSURED,
     *ELIDED,
     (r"\s*(?:[;\u2013\u2014\u2192]|[-=]>)\s*", ", "),
     (r" ?: (?=[A-Za-z0-9])", " : "),

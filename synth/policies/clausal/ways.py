@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import Meaning
-from synth.policies.clausal.parts import Fact
+from synth.policies.clausal.parts import ANY, Fact
 from synth.policies.clausal.ways_of_following import (
     answered,
     fails_within,
@@ -21,11 +21,14 @@ from synth.policies.clausal.ways_of_following import (
     within_leading,
 )
 from synth.policies.clausal.ways_of_order import (
+    NEXT_WAYS,
+    NONE_BEFORE_WAYS,
     ORDER_WAYS,
     Way,
     directly_before,
     if_perfect,
     last_if,
+    later_only,
     next_after,
 )
 from synth.policies.clausal.ways_of_times import (
@@ -58,9 +61,32 @@ def _of_any(way: Way) -> Way:
 
 
 def _not_before(m: Meaning) -> str | None:
-    """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
+    """`No A before B` needs B; `do not do A before B` may be said of runs with a B alone."""
     fact = m.of("before").fact
-    return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
+    if fact is None or m.later or (m.demand.how == "do not" and fact.aspect not in ("perfect", "present")):
+        return None
+    if {e.action for e in m.demand.events} == {ANY} and fact.aspect == "noun":
+        return f"The first call must be {m.b('before')}"
+    return _needs("before")(m)
+
+
+def _needs_to(kind: str, *, first: bool = False) -> Way:
+    """`To do B, do A`: of what is only said to be done, A is needed before it where that is said.
+
+    `first`: it is said already, as in `if B is to be done, A must have been done`.
+    """
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of(kind)
+        told = first or m.has("first") or adjunct.said == "purpose"
+        done = adjunct.fact is not None and adjunct.fact.aspect in ("perfect", "not", "running", "fails")
+        return _needs_for(kind)(m) if told and not done and not m.later else None
+
+    return way
+
+
+def _needs_for(kind: str) -> Way:
+    return lambda m: f"{m.a} must happen before {m.b(kind)}"
 
 
 def _apart(m: Meaning) -> str:
@@ -264,6 +290,8 @@ _UNTIL: Mapping[tuple[str, ...], Way] = {
 }
 _NEVER: Mapping[tuple[str, ...], Way] = {
     **NEVER_TIMES,
+    **NONE_BEFORE_WAYS,
+    ("topic",): later_only(_never_after("topic")),
     ("beside",): lambda m: _beside(m, m.of("beside").fact),
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else _needs("unless")(m),
@@ -334,7 +362,9 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
 }
 _MUST: Mapping[tuple[str, ...], Way] = {
     **MUST_TIMES,
+    **NEXT_WAYS,
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
+    ("intended",): _needs_to("intended"),
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
     ("straight after",): next_after("straight after"),
     ("straight after failed",): lambda m: (
@@ -375,6 +405,7 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
 }
+_INTENDED = ("intended", "if")
 _ENDING: Mapping[tuple[str, ...], Way] = {
     (): _counted(),
     ("in a row",): _counted(in_a_row=True),
@@ -393,13 +424,28 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "headed never": {kinds: way for kinds, way in _NEVER.items() if kinds},
     "headed": {kinds: _ONLY[kinds] for kinds in (("days",), ("hours",), ("days", "hours"), ("far enough",))},
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
-    "do first": {("before",): _MUST["before",]},
+    "hold off": {(kind,): _needs(kind) for kind in ("until", "before")},
+    "do first": {
+        **{kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
+        (): lambda m: f"The first call must be {m.a}" if m.has("run") and not m.demand.joint else None,
+    },
+    "do before": {
+        **{kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
+    },
     "have": {
-        kinds: _MUST[kinds]
-        for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))
+        **{
+            kinds: _MUST[kinds]
+            for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))
+        },
+        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
     },
     "comes": {
-        **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",), ("failed",), ("failed often",))},
+        **{
+            kinds: _MUST[kinds]
+            for kinds in (("before",), ("before all",), ("adjacent",), ("failed",), ("failed often",))
+        },
         ("straight after",): directly_before,
     },
     "is": {

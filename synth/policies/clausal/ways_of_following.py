@@ -28,7 +28,7 @@ def answered(kind: str, time: str = "") -> Way:
                 or time
                 or m.demand.kind == "follow"
                 or (adjunct.leads and kind == "after")
-                or (adjunct.leads and perfect(m, kind) and m.demand.kind == "must")
+                or (adjunct.leads and perfect(m, kind) and m.demand.kind == "must" and not m.has("first"))
             )
         within = f" within {m.d(time)}" if time else ""
         return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.parts import ANY
 
 Way = Callable[[Meaning], str | None]
 
@@ -57,12 +58,46 @@ def then_only(kind: str) -> Way:
     return lambda m: only_these(kind)(m) if m.of(kind).leads else None
 
 
+def then_next(kind: str) -> Way:
+    """`After B, A before anything else`: it is the next call."""
+    return lambda m: f"{m.b(kind)} must be immediately followed by {m.a}" if m.of(kind).leads else None
+
+
+def none_before(kind: str) -> Way:
+    """`After B, nothing may happen before A`."""
+
+    def way(m: Meaning) -> str | None:
+        nothing = {e.action for e in m.demand.events} == {ANY}
+        said = f"{m.b(kind)} must be immediately followed by {m.b('before')}"
+        return said if nothing and m.of(kind).leads and m.b(kind) != m.b("before") else None
+
+    return way
+
+
+def later_only(way: Way) -> Way:
+    """`B: only A afterwards`; without a word for later it is not known when."""
+    return lambda m: way(m) if m.later or m.demand.how == "again" or m.has("from then") else None
+
+
+_TRIGGERS = ("after", "every", "straight after")
+NEXT_WAYS: Mapping[tuple[str, ...], Way] = {
+    (kind, said) if kind < said else (said, kind): then_next(kind)
+    for kind in _TRIGGERS
+    for said in ("before all", "next call", "none between")
+}
+"""What must come at once behind what was done."""
+NONE_BEFORE_WAYS: Mapping[tuple[str, ...], Way] = {
+    ("after", "before"): none_before("after"),
+    ("before", "every"): none_before("every"),
+}
+
 ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "chain": {(): in_turn},
     "never but": {
         (): lambda m: f"any tool but {m.e} must never happen",
         ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
+        ("topic",): later_only(only_these("topic")),
         ("if",): if_perfect(lambda m: f"any tool but {m.e} must never happen after {m.b('if')}"),
         ("after", "time"): lambda m: (
             f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
@@ -71,8 +106,18 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
             f"any tool but {m.e} must never happen within {m.d('within')} after {m.b('within')}"
         ),
     },
-    "only these": {("after",): only_these("after"), ("if",): if_perfect(only_these("if"))},
-    "then only": {("after",): then_only("after"), ("if",): if_perfect(then_only("if"))},
+    "only these": {
+        ("after",): only_these("after"),
+        ("if",): if_perfect(only_these("if")),
+        ("topic",): later_only(only_these("topic")),
+    },
+    "then only": {
+        ("after",): then_only("after"),
+        ("if",): if_perfect(then_only("if")),
+        ("topic",): later_only(then_only("topic")),
+        ("after", "nothing else"): only_these("after"),
+        ("if", "nothing else"): if_perfect(only_these("if")),
+    },
     "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
     "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
     "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
@@ -80,6 +125,7 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("after",): lambda m: f"{m.b('after')} must be immediately followed by {m.a}",
         ("if",): if_perfect(lambda m: f"{m.b('if')} must be immediately followed by {m.a}"),
         ("every",): lambda m: f"{m.b('every')} must be immediately followed by {m.a}",
+        ("topic",): lambda m: f"{m.b('topic')} must be immediately followed by {m.a}",
         ("failed",): lambda m: f"If {m.b('failed')} fails, the next call must be {m.a}",
         ("straight after",): next_after("straight after"),
         ("straight after failed",): lambda m: (

@@ -106,6 +106,9 @@ SUCCEEDED = (
 SUCCEEDS = (
     "happens|takes_place|succeeds|is_made|are_made|goes_through|passes|is_done|occurs|is_successful"
     "|goes_well"
+    "|are_done|happen|take_place|succeed|go_through|pass|occur|are_successful|is_complete|are_complete"
+    "|is_finished|are_finished|is_over|are_over|have_been_done|have_taken_place|have_been_completed"
+    "|is_completed|are_completed|came_first|has_come_first|came_before|has_come_before|came_earlier"
     "|succeeds_again|passes_again|has_succeeded_again|works|worked|has_worked|works_again|worked_again"
 )
 ALREADY = "already|successfully|ever|first|previously|at_least_once"

@@ -62,7 +62,7 @@ def test_a_count_per_conversation_is_one_of_files_of_that_scope() -> None:
     ("sentence", "said"),
     [
         ("Pay claims swiftly.", "what this sentence says of 'pay claim'"),
-        ("Never pay a claim before approving it.", "'Approve claim must happen before pay claim' where"),
+        ("Do not pay a claim before approving it.", "'Approve claim must happen before pay claim' where"),
         ("Claims must not be paid while a claim is denied.", "Pay claim must not overlap deny claim"),
         ("The sum of the amounts of paid claims must not exceed 5.", "'The sum of amount of pay claim"),
     ],

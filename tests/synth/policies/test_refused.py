@@ -29,18 +29,6 @@ HINTS = [
         "never happen after deploy' where it is forbidden afterwards",
     ),
     (
-        "API check must never come before run tests and notify.",
-        "must never come before",
-        "'Run tests and notify must happen before API check' where run tests and notify is needed first, or "
-        "'Run tests and notify must never happen after API check' where it is forbidden afterwards",
-    ),
-    (
-        "Deploy must never happen before run tests.",
-        "must never happen before",
-        "'Run tests must happen before deploy' where run tests is needed first, or 'Run tests must "
-        "never happen after deploy' where it is forbidden afterwards",
-    ),
-    (
         "Deploy must never happen unless approved.",
         "must never happen unless",
         "'ACTION must happen before deploy' with an action of the file, or a guard for anything else",
