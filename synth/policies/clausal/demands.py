@@ -54,12 +54,6 @@ def none_of(p: Parts) -> Demand | None:
     return None if joint == "and" else Demand("never", events, joint=joint)
 
 
-def not_to_do(p: Parts) -> Demand | None:
-    """`Do not send the receipt`, which `before the refund` may limit to runs with a refund."""
-    banned = none_of(p)
-    return None if banned is None else replace(banned, how="do not")
-
-
 def _of_such(p: Parts) -> Demand | None:
     """`No sample may be shipped that was not drawn first`."""
     event = passive(p)
@@ -214,7 +208,6 @@ DEMANDS: dict[str, Rule] = {
     "demand": [
         # bans
         ("never [ever] {e:acts}", none_of),
-        ("do_not [ever] {e:acts}", not_to_do),
         (f"never|do_not [ever] {{e:acts}} {AGAIN}", none_again),
         (f"{AGENT} {NO} [ever] {{e:acts}}", none_of),
         (f"{NOBODY} {ALLOWED} {{e:acts}}", none_of),

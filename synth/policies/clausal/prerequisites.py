@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from synth.policies.clausal.demands import demanding, none_again
+from synth.policies.clausal.demands import demanding, none_again, none_of
 from synth.policies.clausal.events import Action
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Made, Parts, Rule
@@ -46,6 +46,12 @@ def _banned(p: Parts) -> Demand:
     """What is forbidden of what may also be done, such as `block transfers until`."""
     events, joint = p["e"]
     return Demand("never", events, joint=joint, how="again")
+
+
+def _not_to_do(p: Parts) -> Demand | None:
+    """`Do not send the receipt`, which `before the refund` may limit to runs with a refund."""
+    banned = none_of(p)
+    return None if banned is None else replace(banned, how="do not")
 
 
 def _purpose(p: Parts) -> Adjunct:
@@ -146,6 +152,7 @@ PREREQUISITES: dict[str, Rule] = {
     ],
     "acts": [("{e:act} as_well_as|and_also|and_then_also {es:acts}", _more("and"))],
     "demand": [
+        ("do_not [ever] {e:acts}", _not_to_do),
         # left out: `is`
         (f"{{e:events}} [strictly] {_SHUT} [{AGAIN}]", demanding("never")),
         (f"{{e:events}} {_STAYS} [strictly] {_SHUT}", demanding("never")),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import Meaning
-from synth.policies.clausal.parts import ANY, Fact
+from synth.policies.clausal.parts import Fact
 from synth.policies.clausal.ways_of_following import (
     answered,
     fails_within,
@@ -29,7 +29,11 @@ from synth.policies.clausal.ways_of_order import (
     if_perfect,
     last_if,
     later_only,
+    needs,
+    needs_to,
     next_after,
+    next_no_sooner,
+    not_before,
 )
 from synth.policies.clausal.ways_of_times import (
     LASTING,
@@ -40,10 +44,6 @@ from synth.policies.clausal.ways_of_times import (
 )
 
 # ---------------------------------------------------------------------- ways to say it
-
-
-def _needs(kind: str) -> Way:
-    return lambda m: f"{m.b(kind)} must happen before {m.a}"
 
 
 def _never_after(kind: str) -> Way:
@@ -58,35 +58,6 @@ def _of_any(way: Way) -> Way:
         return way(m) if fact is not None and (fact.joint != "and" or len(fact.events) < 2) else None
 
     return of_one
-
-
-def _not_before(m: Meaning) -> str | None:
-    """`No A before B` needs B; `do not do A before B` may be said of runs with a B alone."""
-    fact = m.of("before").fact
-    if fact is None or m.later or (m.demand.how == "do not" and fact.aspect not in ("perfect", "present")):
-        return None
-    if {e.action for e in m.demand.events} == {ANY} and fact.aspect == "noun":
-        return f"The first call must be {m.b('before')}"
-    return _needs("before")(m)
-
-
-def _needs_to(kind: str, *, first: bool = False) -> Way:
-    """`To do B, do A`: of what is only said to be done, A is needed before it where that is said.
-
-    `first`: it is said already, as in `if B is to be done, A must have been done`.
-    """
-
-    def way(m: Meaning) -> str | None:
-        adjunct = m.of(kind)
-        told = first or m.has("first") or adjunct.said == "purpose"
-        done = adjunct.fact is not None and adjunct.fact.aspect in ("perfect", "not", "running", "fails")
-        return _needs_for(kind)(m) if told and not done and not m.later else None
-
-    return way
-
-
-def _needs_for(kind: str) -> Way:
-    return lambda m: f"{m.a} must happen before {m.b(kind)}"
 
 
 def _apart(m: Meaning) -> str:
@@ -208,18 +179,6 @@ def _no_second(kind: str) -> Way:
     return lambda m: f"{m.a} must never happen after {m.a}" if m.b(kind) == m.a else None
 
 
-def _next_no_sooner(kind: str) -> Way:
-    """`If a payout fails, wait 5 minutes before sending the next one`: another of the same action."""
-    after = "{} fails" if kind == "failed" else "{}"
-
-    def way(m: Meaning) -> str | None:
-        before = m.b(kind)
-        said = f"{m.a} must never happen within {m.demand.how} after {after.format(before)}"
-        return said if before == m.a else None
-
-    return way
-
-
 def _before_a_retry(m: Meaning) -> str:
     """`After a failed booking, search flights before trying again`."""
     return f"If {m.b('failed')} fails, {m.b('before retry')} must never happen until {m.a}"
@@ -294,13 +253,13 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("topic",): later_only(_never_after("topic")),
     ("beside",): lambda m: _beside(m, m.of("beside").fact),
     (): lambda m: f"{m.a} must never happen",
-    ("unless",): lambda m: None if m.later else _needs("unless")(m),
+    ("unless",): lambda m: None if m.later else needs("unless")(m),
     ("without later",): never_unanswered(),
     ("time", "without later"): never_unanswered("time"),
     ("ago", "unless"): recently("unless"),
     ("state",): _of_any(_never_after("state")),
-    ("until",): _needs("until"),
-    ("before",): _not_before,
+    ("until",): needs("until"),
+    ("before",): not_before,
     ("after",): _never_after("after"),
     ("if",): _if_done(_never_after("if")),
     ("so done",): _never_after("so done"),
@@ -343,9 +302,9 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after so many",): lambda m: (
         f"{m.b('after so many')} must happen at least {m.of('after so many').number} times before {m.a}"
     ),
-    ("after",): _needs("after"),
-    ("if",): _needs("if"),
-    ("state",): _needs("state"),
+    ("after",): needs("after"),
+    ("if",): needs("if"),
+    ("state",): needs("state"),
     ("failed", "once recovered"): _until("once recovered", alone=True),
     ("after", "failed"): _until("after", alone=True),
     ("straight after",): directly_before,
@@ -364,7 +323,7 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     **MUST_TIMES,
     **NEXT_WAYS,
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
-    ("intended",): _needs_to("intended"),
+    ("intended",): needs_to("intended"),
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
     ("straight after",): next_after("straight after"),
     ("straight after failed",): lambda m: (
@@ -424,22 +383,22 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "headed never": {kinds: way for kinds, way in _NEVER.items() if kinds},
     "headed": {kinds: _ONLY[kinds] for kinds in (("days",), ("hours",), ("days", "hours"), ("far enough",))},
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
-    "hold off": {(kind,): _needs(kind) for kind in ("until", "before")},
+    "hold off": {(kind,): needs(kind) for kind in ("until", "before")},
     "do first": {
         **{kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
-        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
+        **{(kind,): needs_to(kind, first=True) for kind in _INTENDED},
         (): lambda m: f"The first call must be {m.a}" if m.has("run") and not m.demand.joint else None,
     },
     "do before": {
         **{kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
-        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
+        **{(kind,): needs_to(kind, first=True) for kind in _INTENDED},
     },
     "have": {
         **{
             kinds: _MUST[kinds]
             for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))
         },
-        **{(kind,): _needs_to(kind, first=True) for kind in _INTENDED},
+        **{(kind,): needs_to(kind, first=True) for kind in _INTENDED},
     },
     "comes": {
         **{
@@ -451,7 +410,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "is": {
         kinds: _MUST[kinds] for kinds in (("if", "time"), ("after", "time"), ("every", "time"), ("within",))
     },
-    "wait for the next": {(kind,): _next_no_sooner(kind) for kind in ("failed", "after")},
+    "wait for the next": {(kind,): next_no_sooner(kind) for kind in ("failed", "after")},
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
         (): _counted(),

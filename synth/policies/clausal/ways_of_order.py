@@ -10,6 +10,51 @@ from synth.policies.clausal.parts import ANY
 Way = Callable[[Meaning], str | None]
 
 
+def needs(kind: str) -> Way:
+    return lambda m: f"{m.b(kind)} must happen before {m.a}"
+
+
+def not_before(m: Meaning) -> str | None:
+    """`No A before B` needs B; `do not do A before B` may be said of runs with a B alone."""
+    fact = m.of("before").fact
+    if fact is None or m.later or (m.demand.how == "do not" and fact.aspect not in ("perfect", "present")):
+        return None
+    if {e.action for e in m.demand.events} == {ANY} and fact.aspect == "noun":
+        return f"The first call must be {m.b('before')}"
+    return needs("before")(m)
+
+
+def needs_to(kind: str, *, first: bool = False) -> Way:
+    """`To do B, do A`: of what is only said to be done, A is needed before it where that is said.
+
+    `first`: it is said already, as in `if B is to be done, A must have been done`.
+    """
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of(kind)
+        told = first or m.has("first") or adjunct.said == "purpose"
+        done = adjunct.fact is not None and adjunct.fact.aspect in ("perfect", "not", "running", "fails")
+        return needs_for(kind)(m) if told and not done and not m.later else None
+
+    return way
+
+
+def needs_for(kind: str) -> Way:
+    return lambda m: f"{m.a} must happen before {m.b(kind)}"
+
+
+def next_no_sooner(kind: str) -> Way:
+    """`If a payout fails, wait 5 minutes before sending the next one`: another of the same action."""
+    after = "{} fails" if kind == "failed" else "{}"
+
+    def way(m: Meaning) -> str | None:
+        before = m.b(kind)
+        said = f"{m.a} must never happen within {m.demand.how} after {after.format(before)}"
+        return said if before == m.a else None
+
+    return way
+
+
 def perfect(m: Meaning, kind: str) -> bool:
     fact = m.of(kind).fact
     return fact is not None and fact.aspect == "perfect"
