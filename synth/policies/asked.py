@@ -142,7 +142,8 @@ _STOP = (
     r"|without|for"
     r"|to|of|in|on|by|from|if|when|where|before|after|until|unless|while|happens?|fails?|maximum|minimum"
     r"|total|sum"
-    r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|whose|which|who|ever|never|as|has|have"
+    r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|exceeds?|equals?|whose|which|who|ever|never|as|has"
+    r"|have"
     r"|had|does|do|there|set|equal|giving|stating|having"
     r"|none|nothing|nobody|neither|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower"
     r"|smaller|fewer)\b)"
@@ -270,10 +271,10 @@ _SMALL = (
     r"(?!(?:the|an?|any|this|that|which|what|same|other|each|every|its|their|no|one|all|such|of|given|certain"
     r"|different|only|in|on|at|by)\b)[A-Za-z][\w-]*"
 )
-_EVERY_KIND = "|".join(sorted(KINDS | _KINDS_TOO))
+EVERY_KIND = "|".join(sorted(KINDS | _KINDS_TOO))
 _LISTED = _words(
     rf"(?:in|on|at|with|by|via|under|of|for) (?:the |an? |either )?"
-    rf"(?P<v>{_SMALL}(?:(?:, or |, | or ){_SMALL})+) (?P<f>{_EVERY_KIND})s?(?![\w-])"
+    rf"(?P<v>{_SMALL}(?:(?:, or |, | or ){_SMALL})+) (?P<f>{EVERY_KIND})s?(?![\w-])"
 )
 
 

@@ -34,7 +34,7 @@ def composed(text: str, names: Names) -> str | None:
     for main, conditions in _taken_apart(marked):
         words = _Sentence(main, conditions, phrases, same, per).words()
         if words is not None:
-            return words
+            return words if same in words else None
     return None
 
 
@@ -210,9 +210,9 @@ def _never_while(s: _Sentence) -> str:
     """While a call runs, or in a state that it leaves behind."""
     a, b = s.a, s.b("while")
     if not s.of("while").get("present"):
-        return f"{a} must not overlap {b}"
+        return f"{a} must not overlap {b}{s.same}"
     raise TwoReadings(
-        f"cannot read '{s.of('while').get('said')}'; write {quoted(f'{a} must not overlap {b}')},"
+        f"cannot read '{s.of('while').get('said')}'; write {quoted(f'{a} must not overlap {b}{s.same}')},"
         f" where {b} may "
         f"not start while {a} runs either, or {quoted(f'{a} must never happen after {b}{s.same}')}, with"
         " 'until ACTION' after it where an action ends that"

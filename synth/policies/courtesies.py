@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from synth.policies.clausal.spelling import OF_EACH
 from synth.policies.patterns import compiled
 
-_BULLET = r"(?:[-*\u2022\u2013]|\d{1,2}[.)]|#+) +"
-_HEAD = (
-    r"(?:(?:please )?note|(?:(?:house|hard|general|business|golden|strict|basic|our|the) )?rule|important"
-    r"|policy|reminder|attention|nb|n\.b\.|p\.s\.|warning|requirement)"
-    r"(?: (?:no\.? ?)?\d{1,3})?(?: ?:| [-\u2013]) *"
+_BULLET = (
+    r"(?:(?:[-*\u2022\u2013>\u00a7]|\(?\d{1,2}[.)]|\(?[a-z]\)|#+) +|\[[A-Z]{1,4}[-_ ]?\d{1,4}\]:? *"
+    r"|(?:R|REQ|POL|RULE|Rule|Policy|Requirement)[-_ ]?#?\d{1,4}(?:\.\d{1,3})*(?: ?:|\)| [-\u2013\u2014]) *)"
 )
+"""`- `, `3. `, `a) `, `[R1] `, `R1: `."""
+_WHOSE = (
+    r"house|hard|general|business|golden|strict|basic|our|the|company|internal|security|safety|compliance"
+    r"|finance"
+    r"|legal|privacy|audit|quality|service|key|main|core|firm|simple|standing|mandatory|binding|absolute"
+    r"|another"
+    r"|an?|one more|important|new|first|second|next|last"
+)
+_HEAD = (
+    rf"(?:(?:please )?note|(?:(?:{_WHOSE}) ){{0,2}}(?:rule|policy|guideline|requirement|principle)"
+    r"|important|mandatory|reminder|attention|nb|n\.b\.|p\.s\.|warning"
+    r"|(?:just )?(?:so (?:that )?you know|as a reminder)|(?:always |please )*(?:remember|keep in mind"
+    r"|bear in mind)"
+    r"|(?:do not|don['\u2019]t|never) forget|for (?:the|our|all|every) agents?|the following (?:holds"
+    r"|applies)"
+    r"|(?:it|this|always) (?:holds|applies)|no exceptions|make sure|be sure)"
+    r"(?: (?:no\.? ?|#)?\d{1,3})?(?: ?:| [-\u2013\u2014]|!) *"
+)
+_LEAD = (
+    r"(?:(?:always |please )*(?:remember|keep in mind|bear in mind|note|be aware|mind|(?:do not"
+    r"|don['\u2019]t|never) "
+    r"forget) that"
+    r"|(?:we|the company|our company|the team|management) (?:require|demand|insist|expect|want|agreed"
+    r"|decided)s? that"
+    r"|(?:it is|it's) (?:our|the|company|a|an?) (?:firm |strict |general )?(?:policy|rule|requirement) that"
+    r"|(?:our|the|company) (?:firm |strict |general )?(?:policy|rule|requirement) is that"
+    r"|(?:dear agent|hi|hello|hey|hi there|as a rule|at all times|in all cases|in each and every case|always"
+    r"|under (?:all|any) circumstances|no matter what|whatever happens|without (?:any )?exceptions?"
+    r"|in any case|of course|obviously|as agreed|by policy"
+    r"|by our policy|per policy|according to (?:our |the |company )*(?:policy|rules|handbook|regulations)"
+    r"|also"
+    r"|furthermore|moreover|in addition|besides|finally|lastly|again),) "
+)
+"""What leads to a rule."""
 _KIND = r"(?:please|kindly|pls|thanks|thank you|many thanks)"
-_LEADS = compiled(rf"^(?:{_BULLET}|{_HEAD}|(?:please|kindly|pls),? )+(?=\S)")
+_LEADS = compiled(rf"^(?:(?-i:{_BULLET})|{_HEAD}|{_LEAD}|(?:please|kindly|pls),? )+(?=\S)")
+_FIRMLY = (
+    r"no exceptions?(?: whatsoever)?|without (?:any )?exceptions?|no exceptions? allowed|always"
+    r"|at all times|full stop"
+    r"|period|no matter what|whatever happens|come what may|ok|okay|understood|as agreed|as always"
+    r"|under (?:any|all) circumstances|in all cases|in any case|no ifs,? no buts|this is (?:mandatory|binding"
+    r"|important|a must|non-negotiable)"
+)
 _ENDS = compiled(
-    rf"(?:,? ?\b(?:please|kindly|pls)|,+ ?{_KIND}|[.!;,] ?(?:please|thanks|thank you|many thanks))?[ .!]*$"
+    rf"(?:(?:,? ?\b(?:please|kindly|pls)|,+ ?{_KIND}|[.!;,] ?(?:please|thanks|thank you|many thanks))"
+    rf"|,? ?\((?:{_FIRMLY}|please|thanks)[!.]?\)|(?: [-\u2013\u2014]|[.;,!:]) ?(?:{_FIRMLY})(?: ?\?)?"
+    r"|,? (?:(?:as )?(?:required|demanded|prescribed) )?by law"
+    r"|(?<! only)(?<! not) at all times)?[ .!\u2026;,]*$"
 )
 _INSIDE = compiled(r"(?<=[\w,]) (?:please|kindly|pls)\b,?(?= )")
 _TIME = r"\d{1,2}(?::\d\d)?(?: ?[ap]m)?"
@@ -31,6 +73,20 @@ _MIDNIGHTS = compiled(
     r"|counted|counting|measured|reckoned)?,? ?(?:from |running from )?midnight to midnight\)?(?!\w)"
 )
 """A day is one of the calendar where that is said behind it."""
+_WRAPPED = tuple(
+    compiled(rf"^{begin}(?P<in>[^{but}]+){end}$")
+    for begin, but, end in (
+        ('"', '"\u201c', '"'),
+        ("\u201c", '"\u201c\u201d', "\u201d"),
+        (r"\(", "()", r"\)"),
+        (r"\[", r"\[\]", r"\]"),
+    )
+)
+_IN_QUOTES = compiled(r"^['\u2018](?P<in>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019]$")
+_EMPHASIS = compiled(r"(?<![\w*`])(?P<m>\*{1,2}|`|__)(?P<in>[^*`\"\s](?:[^*`\"]*[^*`\"\s])?)(?P=m)(?![\w*`])")
+"""`**never**`, `` `issue_refund` ``."""
+_SEE = compiled(r",? \((?:see|cf\.?|ref\.?|refer to) [^()]+\)[ .!]*$")
+"""Where more of it is written."""
 _WORDS = frozenset(["please", "kindly", "pls", "thanks"])
 _HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
 _OF_ITS_OWN = compiled(
@@ -39,20 +95,32 @@ _OF_ITS_OWN = compiled(
 """What is got for each by itself: no word of how a limit counts."""
 
 
-def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
+def without_courtesies(sentence: str, phrases: Collection[str]) -> str:
     """The sentence without what is said around it; as it is where an action is called so."""
     for phrase in phrases:
         if phrase.casefold() in _HEADS or _WORDS & set(phrase.casefold().split()):
             return sentence
-    text = " ".join(sentence.split())
+    text = _unwrapped(_EMPHASIS.sub(r"\g<in>", " ".join(sentence.split())))
     if '"' not in text and "\u201c" not in text:
         text = _INSIDE.sub("", text)
         for pattern, said in () if _OF_ITS_OWN.search(text) else OF_EACH:
             text = compiled(pattern).sub(said, text)
+    text = _SEE.sub("", text)
     text = _MIDNIGHTS.sub("per calendar day", text)
     text = _NIGHT.sub(r" between \g<since> and \g<until>", text)
+    lead = _LEADS.match(text)
+    if lead and any(phrase.casefold() in lead[0].casefold() for phrase in phrases):
+        return sentence
     bare = _ENDS.sub("", _LEADS.sub("", text)).strip()
     full = " ".join(sentence.split())
     if bare in (full, full.removesuffix(".")) or not bare:
         return sentence
     return bare
+
+
+def _unwrapped(text: str) -> str:
+    """A sentence without the quotes or brackets around the whole of it."""
+    for pattern in (*_WRAPPED, _IN_QUOTES):
+        if m := pattern.match(text.removesuffix(".").rstrip()):
+            return m["in"].strip()
+    return text

@@ -18,7 +18,8 @@ from synth.policies.wordings import DURATION
 
 _NOT_A_THING = (
     r"(?!(?:reason|purpose|matter|(?:calendar )?(?:day|week|month)|year|date|hour|minute|night|morning"
-    r"|evening|time|moment|case|run|conversation|session|turn|message|kind|sort|type|way|point|window|period|call|action|step"
+    r"|evening|time|moment|case|run|conversation|session|turn|message|kind|sort|type|way|point|window"
+    r"|period|call|action|step"
     r"|tool|agent|is|are|was|were|has|have|had|must|may|can|should|it|they|the|a|an|one|no|same)s?\b)"
 )
 _NOUN = rf"{_NOT_A_THING}(?P<f>[a-z]+)(?![\w\u2019'-])(?! (?:id|number|code|reference|name|key)\b)"
@@ -55,6 +56,17 @@ _OF_A_CONVERSATION = (
     r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"
     r"|^(?:all )?(?:conversations|sessions) (?:(?:always|must|should|have to|may only) )*"
     r"(?:start|begin|open|end|finish|close) (?:with|by|in)\b"
+)
+
+ONE_SCOPE = (
+    r"(?:(?:in|within|during|over|throughout|inside|across|for|of) (?:the whole of |the course of )?"
+    r"(?:an?|any|each|every|one|the|this|any one|any given|any single|a single|a given|one and the"
+    r"|one single)"
+    r"(?: (?:same|whole|entire|single|given))?|per)"
+)
+"""What stands before `run` or `conversation`."""
+_OF_ANY_RUN = (
+    rf"^{ONE_SCOPE} run ?(?:[,:]| [-\u2013\u2014])|(?<=\w) {ONE_SCOPE} run$|[(\[]{ONE_SCOPE} run[)\]]$"
 )
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
@@ -102,7 +114,9 @@ def said_scope(sentence: str) -> Scope | None:
     said = _without_stop(sentence)
     found = compiled(_OF_A_RUN).search(said)
     if found is None:
-        return "session" if compiled(_OF_A_CONVERSATION).search(said) else None
+        if compiled(_OF_A_CONVERSATION).search(said):
+            return "session"
+        return "run" if compiled(_OF_ANY_RUN).search(said) else None
     return "run" if "run" in found.groups() else "session"
 
 

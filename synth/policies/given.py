@@ -131,6 +131,10 @@ def size_in(text: str) -> bool:
 # ---------------------------------------------------------------- conditions that come first
 
 
+_SIDES = compiled("over|above|under|below|beyond|exceeding|than|least|most|to|of|not|no")
+"""`With amounts over 100` is no argument `amounts_over`."""
+
+
 def _led(text: str, names: Names) -> Iterator[str]:
     """`For region north a technician may only be booked before 12:00`."""
     m = compiled(
@@ -142,7 +146,7 @@ def _led(text: str, names: Names) -> Iterator[str]:
         return
     condition = compiled(r"^(?:the|a) ").sub("", m["c"])
     field, _, value = condition.rpartition(" ")
-    if any(is_action(word, names) for word in field.split()):
+    if any(is_action(word, names) or _SIDES.fullmatch(word) for word in field.split()):
         return
     if " " in field and compiled("(?-i:[a-z]+)").fullmatch(value):
         return

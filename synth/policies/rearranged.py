@@ -15,6 +15,7 @@ from synth.policies.asked import CODES, asked_at
 from synth.policies.bounded import actions_named
 from synth.policies.clausal.kinds_of_verbs import SOMEBODY
 from synth.policies.clausal.words import BANNED
+from synth.policies.conditions_aside import with_if
 from synth.policies.everyday import MODAL
 from synth.policies.marks import places_of
 from synth.policies.names import CHANNELS, MEANS, Names
@@ -45,6 +46,7 @@ def rearranged(body: str, names: Names) -> Iterator[str]:
         _told_shortly,
         _before_its_noun,
         _to_so_many,
+        with_if,
     ):
         for said in way(body, names):
             whole = f"{said[:1].upper()}{said[1:]}"

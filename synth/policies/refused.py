@@ -24,6 +24,7 @@ from synth.policies.bans_of_two import (
 from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
+from synth.policies.conditions_aside import without_brackets
 from synth.policies.courtesies import without_courtesies
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
@@ -47,9 +48,11 @@ from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.said_why import without_reason
-from synth.policies.same_behind import compared_behind
+from synth.policies.same_aside import compared_aside
+from synth.policies.scope_aside import beside_its_scope
 from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
+from synth.policies.tool_names import with_phrases
 from synth.policies.two_in_one import two_limits
 from synth.policies.wholes import in_short, of_a_run, sum_of
 
@@ -85,15 +88,27 @@ MAX_HINTED = 400
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     reader = InPlace(lambda said, again: _read_whole(said, names, forms, again))
-    bare = needed_first(without_courtesies(sentence, names.actions))
-    try:
-        rule = reader.rule(bare)
-    except BadInput:
-        told = next(without_reason(bare, names), None)
-        if told is None:
-            raise
-        rule = _without_clauses(reader.rule(told))
-    return rule if bare == sentence else _without_clauses(rule)
+    bare = without_brackets(needed_first(without_courtesies(sentence, names.actions)), names)
+    first: BadInput | None = None
+    for said in _ways_to_read(bare, names):
+        try:
+            rule = reader.rule(said)
+        except BadInput as bad:
+            first = bad if first is None or said == bare else first
+        else:
+            return rule if said == sentence else _without_clauses(rule)
+    told = next(without_reason(bare, names), None)
+    if told is None:
+        raise first or BadInput("an empty sentence")
+    return _without_clauses(reader.rule(told))
+
+
+def _ways_to_read(bare: str, names: Names) -> Iterator[str]:
+    """With its actions by their phrases, then as it stands."""
+    plain = with_phrases(bare, names)
+    if plain != " ".join(bare.split()):
+        yield plain
+    yield bare
 
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:
@@ -101,13 +116,14 @@ def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again
     try:
         return _rule_as_said(sentence, names, forms, again)
     except BadInput as bad:
-        try:
-            rule = compared_behind(sentence, lambda said: _rule_as_said(said, names, forms, again))
-        except BadInput:
-            rule = None
-        if rule is None:
-            raise bad
-        return rule
+        for aside in (compared_aside, beside_its_scope):
+            try:
+                rule = aside(sentence, lambda said: _rule_as_said(said, names, forms, again))
+            except BadInput:
+                continue
+            if rule is not None:
+                return rule
+        raise bad
 
 
 def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:

@@ -215,6 +215,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"the number of {{a:event}} {NO} [ever] {_EXCEED} that of {{b:so far}}", own),
         (f"{{a:events}} {NO} [ever] {_EXCEED} the number of {{b:so far}}", own),
         (f"{{a:events}} {NO} [ever] outnumber {{b:so far}}", own),
+        (f"{{a:events}} not|never|no [ever] {_OFTEN} than {{b:so far}}", own),
         (
             f"{{a:events}} is|are|{SHOULD} [be] limited|capped|restricted to|at|by the number of"
             f" {{b:so far}}",

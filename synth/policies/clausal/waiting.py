@@ -91,7 +91,7 @@ WAITING: dict[str, Rule] = {
     "event": [
         (f"[the|any|every|each] {_CALLS} of|to {{e:exactly}}", lambda p: p["e"]),
         (f"[the|any|every|each] {_CALLS} of|to {{e:exactly}} {{m:mods}}", with_mods),
-        ("a|an call|use|invocation of|to {{e:exactly}}", lambda p: replace(p["e"], single=True)),
+        ("a|an call|use|invocation of|to {e:exactly}", lambda p: replace(p["e"], single=True)),
     ],
     "apart": [
         ("between [any] 2 {e:event} {s:apart_of}", _of_same),
