@@ -48,10 +48,11 @@ def _patterns(known: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
             rf"|(?P<doing>{_DOING}) (?:the )?(?:{_KIND} )?|{_KIND} )"
         )
         tail = rf"(?: {_KIND}s?\b)?(?: (?P<calls>{_CALLS})\b)?"
-        alone = " " not in phrase and "_" not in tool
+        alone = [one for one in (phrase, tool) if re.search("[ _-]", one)]
+        own = rf"{_MARK}(?:{'|'.join(map(_joined, alone))})(?:\(\))?{_MARK}"
         plain = rf"{lead}{name}{tail}|{name}(?: {_KIND}s?\b| (?P<called>{_CALLS})\b|(?<=\(\)))"
         found.append(
-            (phrase, rf"(?<![\w'-]){_DET}(?:{plain}{'' if alone else f'|(?P<bare>{name})'})(?![\w-])")
+            (phrase, rf"(?<![\w'-]){_DET}(?:{plain}{f'|(?P<bare>{own})' if alone else ''})(?![\w-])")
         )
     return tuple(found)
 

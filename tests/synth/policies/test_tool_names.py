@@ -69,3 +69,10 @@ def test_words_around_a_name_are_no_arguments_and_no_row() -> None:
     twice = demands("load truck must happen at most 2 times")
     assert demands("The load_truck tool: at most 2") == twice
     assert demands("Running load truck at most twice") == twice
+
+
+def test_a_tool_whose_name_is_a_verb_is_no_name_by_itself() -> None:
+    head = "actions:\n  inspect aircraft: inspect\n  release aircraft: release_aircraft\npolicies:\n"
+    said = "Before releasing the aircraft, inspect it."
+    rule = load_policies(f"{head}  - {{id: P, rule: '{said}'}}\n").policies[0].rule
+    assert "aircraft" in str(getattr(rule, "same", ()))
