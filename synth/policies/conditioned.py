@@ -19,7 +19,6 @@ from synth.policies.action_forms import PARTICLES
 from synth.policies.asked import AMOUNT, Asked, asked_at, field_named, fields_at, said_at, said_of, sizes
 from synth.policies.composed import actions_in
 from synth.policies.everyday import MODAL
-from synth.policies.fewer_words import said_scope
 from synth.policies.given import said_with_fields
 from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count
@@ -76,11 +75,7 @@ def _as_it_stands(body: str, names: Names, read: Read) -> PolicyKind | None:
 
 def _in_other_words(body: str, names: Names, read: Read) -> PolicyKind | None:
     """The rule of a sentence that says in other words what calls are given; None where none is."""
-    if compiled(_ADDED_UP).search(body) and said_scope(body) is not None:
-        return None
     for said in said_with_fields(body, names):
-        if _takes_a_name_apart(body, said, names):
-            continue
         try:
             found = _as_it_stands(said, names, read)
         except BadInput:
@@ -88,21 +83,6 @@ def _in_other_words(body: str, names: Names, read: Read) -> PolicyKind | None:
         if found is not None:
             return found
     return None
-
-
-_ADDED_UP = r"\b(?:come|add|amount)s? (?:up )?to\b"
-"""Of a whole run it is a sum: `In one run, the euros paid may not come to more than 25`."""
-
-
-def _takes_a_name_apart(body: str, said: str, names: Names) -> bool:
-    """`On the sms channel, load truck ...` does not load with `sms_channel truck`."""
-    named = [phrase.casefold() for phrase in names.actions if " " in phrase]
-    return any(
-        phrase in body.casefold()
-        and phrase not in said.casefold()
-        and compiled(rf" with \w+ {re.escape(phrase.split()[-1])}\b").search(said)
-        for phrase in named
-    )
 
 
 _UNNAMED = re.compile(

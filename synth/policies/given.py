@@ -14,6 +14,7 @@ from synth.policies.beside import STOPS, WORD, in_order, is_action
 from synth.policies.bounded import DET, ONE_VALUE, actions_named, bounded, upper
 from synth.policies.clausal.spelling import spelled
 from synth.policies.everyday import MODAL
+from synth.policies.fewer_words import said_scope
 from synth.policies.marks import places_of
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
@@ -23,16 +24,33 @@ from synth.policies.verbs import past_of
 
 def said_with_fields(body: str, names: Names) -> Iterator[str]:
     """Sentences with the same meaning that say by its name what a call is given, the plainest first."""
+    if compiled(_ADDED_UP).search(body) and said_scope(body) is not None:
+        return
     text = compiled(r"\bzero\b").sub("0", spelled(body))
     seen = {body}
     for way in (bounded, _only, _plain, _led, _of_the_second):
         for said in (text, *_adjuncts(text, names)):
             for one in way(said, names):
                 for whole in (*_adjuncts(one, names), one):
-                    if whole not in seen:
+                    if whole not in seen and not _takes_a_name_apart(body, whole, names):
                         seen.add(whole)
                         yield whole
     return
+
+
+_ADDED_UP = r"\b(?:come|add|amount)s? (?:up )?to\b"
+"""Of a whole run it is a sum: `In one run, the euros paid may not come to more than 25`."""
+
+
+def _takes_a_name_apart(body: str, said: str, names: Names) -> bool:
+    """`On the sms channel, load truck ...` does not load with `sms_channel truck`."""
+    named = [phrase.casefold() for phrase in names.actions if " " in phrase]
+    return any(
+        phrase in body.casefold()
+        and phrase not in said.casefold()
+        and compiled(rf" with \w+ {re.escape(phrase.split()[-1])}\b").search(said)
+        for phrase in named
+    )
 
 
 def _plain(text: str, names: Names) -> Iterator[str]:
