@@ -261,8 +261,6 @@ FRAMES: dict[str, Rule] = {
         (f"{{a:events}} without {_PRIOR} {{b:events}} is|are [strictly] {BANNED}", _pair("needs")),
         (f"{{a:events}} without first {{b:noun}} is|are [strictly] {BANNED}", _pair("needs")),
         (f"{{e:events}} {SHOULD} [always] come|go", _all("comes")),
-        ("[always] comes|come|goes|go|follows|follow {e:events}", _all("inverted")),
-        (f"{SHOULD} [always] come|go|follow|be {{e:events}}", _all("inverted")),
         # right before
         (f"{{a:events}} {SHOULD} [always] be {_RIGHT} preceded by {{b:events}}", _pair("adjacent")),
         (f"{{a:events}} {SHOULD} [always] be preceded {_RIGHT} by {{b:events}}", _pair("adjacent")),

@@ -268,6 +268,8 @@ ORDER: dict[str, Rule] = {
         ),
         (f"{AGENT} {SHOULD} {{e:acts}} next", demanding("comes next")),
         ("{e:acts} next", demanding("comes next")),
+        ("[always] comes|come|goes|go|follows|follow {e:events}", demanding("inverted")),
+        (f"{SHOULD} [always] come|go|follow|be {{e:events}}", demanding("inverted")),
         # how runs begin and end
         (f"{AGENT} [always] starts|begins|start|begin with|by {{e:events}}", demanding("first")),
         (f"{AGENT} [always] ends|finishes|closes|end|finish|close with|by {{e:events}}", demanding("last")),

@@ -407,16 +407,6 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         },
         ("straight after",): directly_before,
     },
-    "inverted": {
-        kinds: _MUST[kinds]
-        for kinds in (
-            ("before",),
-            ("adjacent",),
-            ("straight after",),
-            ("straight after failed",),
-            ("within",),
-        )
-    },
     "is": {
         kinds: _MUST[kinds] for kinds in (("if", "time"), ("after", "time"), ("every", "time"), ("within",))
     },

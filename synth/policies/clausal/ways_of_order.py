@@ -164,6 +164,12 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("if", "nothing else"): if_perfect(only_these("if")),
     },
     "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
+    "inverted": {
+        ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
+        ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+        ("straight after",): next_after("straight after"),
+        ("within",): lambda m: f"{m.b('within')} must be followed by {m.a} within {m.d('within')}",
+    },
     "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
     "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
     "comes next": {
