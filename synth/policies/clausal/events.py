@@ -52,8 +52,8 @@ _END = r"(?![\w'-])"
 _GIVEN = (*MONEY, "currency", "currencies", "method", "channel", "type", "kind", "status", "limit", "id")
 """What calls are given, and nothing that anything is done to: `refund currency`."""
 _BEHIND_A_VERB = (
-    "must", "may", "can", "should", "shall", "has", "have", "is", "are", "needs", "only", "never", "not", "if",
-    "when", "unless", "until", "before", "after", "once", "without", "per", "at",
+    "must", "may", "can", "should", "shall", "has", "have", "is", "are", "needs", "only", "never", "not",
+    "if", "when", "unless", "until", "before", "after", "once", "without", "per", "at",
 )  # fmt: skip
 _NOTHING = "|".join((*SMALL, *_BEHIND_A_VERB, "it", "them", *NOT_A_THING, *_GIVEN))
 _THING = rf"(?P<obj>(?!(?:{_NOTHING})\b)[a-z][a-z_]*)"
