@@ -23,12 +23,6 @@ def refused(sentence: str) -> str:
 
 HINTS = [
     (
-        "Deploy must not precede run tests.",
-        "must not precede",
-        "'Run tests must happen before deploy' where run tests is needed first, or 'Run tests must "
-        "never happen after deploy' where it is forbidden afterwards",
-    ),
-    (
         "Deploy must never happen unless approved.",
         "must never happen unless",
         "'ACTION must happen before deploy' with an action of the file, or a guard for anything else",

@@ -33,6 +33,7 @@ NONE_BEFORE = (
     "there must be no {b} before {a}",
     "no {b} may come before {a}",
     "no {b} may precede {a}",
+    "{b} must not precede {a}",
     "block {b} until {a}",
     "hold off on {b} until {a}",
     "{b} stays blocked until {a}",
