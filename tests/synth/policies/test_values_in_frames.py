@@ -96,7 +96,7 @@ def test_words_in_their_plural_are_those_of_the_file() -> None:
 @pytest.mark.parametrize("sentence", [
     "Never send a message with company policies.", "Never send a message without a coupon.",
     "Never charge a guest with a room.", "No deployment without a review.",
-    "Services over 500 are forbidden.", "Never charge beyond 5 guests.",
+    "Services over 500 are forbidden.",
 ])  # fmt: skip
 def test_what_may_be_no_argument_is_refused(sentence: str) -> None:
     with pytest.raises(BadInput):
