@@ -11,6 +11,7 @@ from synth.policies.action_forms import singular
 from synth.policies.asked import EVERY_KIND
 from synth.policies.marks import places_of
 from synth.policies.names import Names
+from synth.policies.nouns import MONEY
 from synth.policies.patterns import compiled
 
 _NUMBER = r"[$\u20ac\u00a3]?\d+(?:,\d{3})*(?:\.\d+)?(?: ?(?:%|[a-z]{1,4}\b|[A-Z]{3}\b|euros?\b|dollars?\b))?"
@@ -98,8 +99,23 @@ def _by(text: str, patterns: tuple[str, ...], names: Names) -> Iterator[tuple[st
             condition = _condition(said)
             if compiled(r"\b(?:except|unless|not|only|but|even|save)$").search(said["rest"]):
                 continue
+            if _counts_others(said.get("f") or ""):
+                continue
             if not places_of((said.get("f") or said.get("k") or condition.split()[1]).split()[-1], names):
                 yield condition, said["rest"]
+
+
+def _counts_others(field: str) -> bool:
+    """`For guests under 18`: the size of something else, where `for amounts over 100` is that of the call."""
+    one = singular(field.lower()).split("_")[-1]
+    return one != field.lower().split("_")[-1] and one not in (*MONEY, *_SIZES)
+
+
+_SIZES = (
+    "dose", "quantity", "weight", "distance", "duration", "size", "discount", "rate", "balance", "limit",
+    "length", "volume", "score", "number", "credit", "refund", "payment", "percentage", "hour", "day",
+    "minute",
+)  # fmt: skip
 
 
 def _condition(said: dict[str, str | None]) -> str:

@@ -11,6 +11,7 @@ from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.compared import can_compare
 from synth.policies.kinds.each import is_in_passing
 from synth.policies.kinds.kind import Paths, PolicyKind
+from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.sentences import same_fields
 
@@ -93,6 +94,8 @@ def compared_aside(sentence: str, read: Callable[[str], PolicyKind]) -> PolicyKi
 def _compared(rest: str, fields: list[str], read: Callable[[str], PolicyKind]) -> PolicyKind | None:
     try:
         return read(f"{rest} with the same {' and '.join(fields)}")
+    except TwoReadings:
+        raise
     except BadInput:
         return _comparing(read(rest), fields)
 

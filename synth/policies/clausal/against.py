@@ -53,6 +53,8 @@ _OWN = "[the|its|their]"
 _LAST = "previous|last|latest|preceding|most_recent|prior"
 
 
+_OF_CALLS = ("number", "count", "total_number")
+"""What is said of how many calls there are: `the number of refunds must not exceed that of approvals`."""
 _ANYBODY = ("person", "one", "people", "somebody", "someone", "party", "individual", "human")
 """Who does something, which is the name of no argument."""
 
@@ -64,7 +66,7 @@ def _how(how: str) -> Callable[[Parts], str]:
 def _related(p: Parts) -> AsLatest | None:
     """`x` stands so to `y`; what is said to be more or less than another is no name."""
     found = as_it_was(p)
-    if found is None:
+    if found is None or found.path[-1] in _OF_CALLS:
         return None
     return replace(found, how=p["h"], order="by steps" if p["h"] == "differ from" else "as said")
 

@@ -242,7 +242,7 @@ def by_name(
     actions: tuple[Action, ...], phrases: tuple[str, ...]
 ) -> dict[str, Callable[[Grammar, int], Iterator[Found]]]:
     """The rules of a grammar that find the actions of a file."""
-    nouns = {one.number: one.nouns or one.tail[-1:] for one in actions}
+    nouns = {one.number: one.nouns or one.tail[-1:] for one in actions if not one.to_anything}
 
     def all_of(ways: Callable[[Action], Iterator[Way]]) -> list[Way]:
         return [way for one in actions for way in ways(one)]

@@ -41,6 +41,8 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
     """All that is said of the first call, or of the last."""
     said, verb = f"{kind}_call", f"{kind}_verb"
     ends = demanding(kind)
+    of_runs = f"[{_OF_RUNS}]" if kind == "first" else _OF_RUNS
+    """`A must come last` alone may allow that it never comes."""
     return {
         said: [
             (
@@ -82,8 +84,9 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             ),
             (f"{{e:events}} {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", ends),
             (f"{{e:events}} {SHOULD} [always] {_BE} {where} [{_OF_RUNS}]", ends),
-            (f"{{e:events}} {SHOULD} [always] {_BE} {order} [{_OF_RUNS}] [,] [always]", ends),
-            (f"{{e:events}} [always] comes|goes|happens|is {order}|{where} [{_OF_RUNS}] [,] [always]", ends),
+            (f"{{e:events}} {SHOULD} [always] {_BE} {order} {of_runs} [,] [always]", ends),
+            (f"{{e:events}} [always] comes|goes|happens|is {order} {of_runs} [,] [always]", ends),
+            (f"{{e:events}} [always] comes|goes|happens|is {where} [{_OF_RUNS}] [,] [always]", ends),
             (f"{{e:event}} [,] always {order} [{_OF_RUNS}]", lambda p: Demand(kind, (p["e"],))),
             (f"{{e:event}} {order} , always", lambda p: Demand(kind, (p["e"],))),
             (f"{{e:event}} , [always] {{o:{said}}}", lambda p: Demand(kind, (p["e"],))),
@@ -94,7 +97,7 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             (f"{{e:events}} [always] {side} {_ALL_OTHERS}", ends),
             (
                 f"{{e:events}} {SHOULD} [always] be_called|be_made|be_used|be_invoked|be_run {order}"
-                f" [{_OF_RUNS}]",
+                f" {of_runs}",
                 ends,
             ),
         ],

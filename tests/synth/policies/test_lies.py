@@ -36,7 +36,6 @@ The agent may transfer money at least twice.
 You might not verify the customer.
 Deploy only if the tests are run afterwards.
 Deploy only if tests are run afterwards.
-After a refund only send an email.
 After a refund, only an email may be sent.
 Verify the customer before issuing a refund, and look up the order after it.
 Verify the customer before issuing a refund and send an email afterwards.
