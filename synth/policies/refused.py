@@ -87,28 +87,27 @@ MAX_HINTED = 400
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
-    reader = InPlace(lambda said, again: _read_whole(said, names, forms, again))
     bare = without_brackets(needed_first(without_courtesies(sentence, names.actions)), names)
-    first: BadInput | None = None
-    for said in _ways_to_read(bare, names):
+    told = next(without_reason(bare, names), None)
+    ways = (*_ways_to_read(bare, names), *((told,) if told else ()))
+
+    def read(said: str, again: Again) -> PolicyKind:
+        return (_read_whole if said in ways else _rule_as_said)(said, names, forms, again)
+
+    reader, first = InPlace(read), BadInput("an empty sentence")
+    for said in ways:
         try:
             rule = reader.rule(said)
         except BadInput as bad:
-            first = bad if first is None or said == bare else first
+            first = bad if said in (bare, told) else first
         else:
             return rule if said == sentence else _without_clauses(rule)
-    told = next(without_reason(bare, names), None)
-    if told is None:
-        raise first or BadInput("an empty sentence")
-    return _without_clauses(reader.rule(told))
+    raise first
 
 
 def _ways_to_read(bare: str, names: Names) -> Iterator[str]:
     """With its actions by their phrases, then as it stands."""
-    plain = with_phrases(bare, names)
-    if plain != " ".join(bare.split()):
-        yield plain
-    yield bare
+    yield from dict.fromkeys((with_phrases(" ".join(bare.split()), names), bare))
 
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:
