@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from synth.policies.action_forms import singular
+from synth.policies.action_forms import SMALL, singular
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
+from synth.policies.clausal.words import NOT_A_THING
+from synth.policies.nouns import MONEY
 from synth.policies.patterns import compiled
+
+_GIVEN = (*MONEY, "currency", "currencies", "method", "channel", "type", "kind", "status", "limit", "id")
+"""What calls are given, and nothing that anything is done to: `refund currency`."""
+_BEHIND_A_VERB = (
+    "must", "may", "can", "should", "shall", "has", "have", "is", "are", "needs", "only", "never", "not",
+    "if", "when", "unless", "until", "before", "after", "once", "without", "per", "at",
+)  # fmt: skip
+NOTHING = "|".join((*SMALL, *_BEHIND_A_VERB, "it", "them", *NOT_A_THING, *_GIVEN))
+"""What stands behind a verb and is nothing that something is done to, as a pattern."""
 
 
 def any_noun(m: re.Match[str]) -> tuple[str, ...]:

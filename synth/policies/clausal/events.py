@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from synth.policies.action_forms import LIGHT, SMALL, noun_of, singular
-from synth.policies.clausal.event_of import any_noun, event_of, not_its_own
+from synth.policies.action_forms import LIGHT, noun_of, singular
+from synth.policies.clausal.event_of import NOTHING, any_noun, event_of, not_its_own
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
@@ -33,8 +33,6 @@ from synth.policies.clausal.kinds_of_verbs import (
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.phrases import BEFORE_NOUNS, Phrase, phrase_of, stem_of
-from synth.policies.clausal.words import NOT_A_THING
-from synth.policies.nouns import MONEY
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
@@ -49,14 +47,7 @@ _DET = (
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
-_GIVEN = (*MONEY, "currency", "currencies", "method", "channel", "type", "kind", "status", "limit", "id")
-"""What calls are given, and nothing that anything is done to: `refund currency`."""
-_BEHIND_A_VERB = (
-    "must", "may", "can", "should", "shall", "has", "have", "is", "are", "needs", "only", "never", "not",
-    "if", "when", "unless", "until", "before", "after", "once", "without", "per", "at",
-)  # fmt: skip
-_NOTHING = "|".join((*SMALL, *_BEHIND_A_VERB, "it", "them", *NOT_A_THING, *_GIVEN))
-_THING = rf"(?P<obj>(?!(?:{_NOTHING})\b)[a-z][a-z_]*)"
+_THING = rf"(?P<obj>(?!(?:{NOTHING})\b)[a-z][a-z_]*)"
 _WHATEVER = rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_THING}"
 """Whatever something may be done to."""
 

@@ -85,6 +85,7 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             (f"{{e:events}} {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", ends),
             (f"{{e:events}} {SHOULD} [always] {_BE} {where} [{_OF_RUNS}]", ends),
             (f"{{e:events}} {SHOULD} [always] {_BE} {order} {of_runs} [,] [always]", ends),
+            (f"{{e:events}} {SHOULD} always {_BE} {order}", ends),
             (f"{{e:events}} [always] comes|goes|happens|is {order} {of_runs} [,] [always]", ends),
             (f"{{e:events}} [always] comes|goes|happens|is {where} [{_OF_RUNS}] [,] [always]", ends),
             (f"{{e:event}} [,] always {order} [{_OF_RUNS}]", lambda p: Demand(kind, (p["e"],))),

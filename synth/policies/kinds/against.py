@@ -10,6 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Any, ClassVar, Literal
 
+from synth.errors import BadInput
 from synth.formal.partly import Unknown, is_whole
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
@@ -54,6 +55,8 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Against:
     if len(own) > 1 or len(other) > 1:
         raise TwoReadings("values of one action are compared with those of one; write a policy for each")
     how = next(name for pattern, name in _HOW if re.fullmatch(pattern, m["how"], re.IGNORECASE))
+    if m["f"].lower() == "number" and not m["exact"]:
+        raise BadInput("`the number of` an action may be how many calls it has; write `args.number`")
     path = _path(m["f"], m["exact"])
     beside = _path(m["g"], m["exactly"]) if m["g"] else path
     return Against(own[0], path, how, other[0], beside, same)

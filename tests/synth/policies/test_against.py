@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from synth.errors import BadInput
 from synth.observed.run import Run, ToolCall, Unseen
 from synth.policies import PolicyResult, judge_policies
 from synth.policies.evidence import Evidence
@@ -33,6 +34,14 @@ def b(**arguments: Any) -> ToolCall:
 
 
 FAILED = ToolCall(None, "do_a", {"amount": 9}, error="no")
+
+
+def test_the_number_of_an_action_is_no_argument() -> None:
+    with pytest.raises(BadInput):
+        rules_file("The number of B must equal that of A.")
+    assert (
+        judged("The args.number of B must equal that of A.", a(number=1), b(number=2)).verdict == "violated"
+    )
 
 
 def judged(rule: str, *calls: ToolCall, **fields: Any) -> PolicyResult:

@@ -100,7 +100,6 @@ def test_how_all_conversations_begin() -> None:
         "Once a deploy has failed in a region, no further deploys",
         "Once deploys or loads have failed in a region, no further loads there",
         "Notify the customer within 5 minutes after shipping a parcel to the guest for him",
-        "If a charge fails, wait 2 minutes before weighing the next one",
         "Nothing at all",
         "No refund until one succeeds",
         "the next call is weigh truck",

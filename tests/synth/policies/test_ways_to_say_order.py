@@ -89,7 +89,6 @@ FIRST_DEED = (
 )
 LAST = (
     "{a} must always come last",
-    "{a} comes last",
     "{a} closes every run",
     "in every run the last call must be {a}",
 )
@@ -215,6 +214,7 @@ def test_each_frame_says_its_order_of_whatever_it_names(rule: str, said: Iterato
         "Hold off seating a guest after serving a meal.",
         "The first call after serve meal may be notify kitchen.",
         "Check ticket must come first or last.",
+        "Check ticket comes last.",
         "Serve meal: only call waiter within 5 minutes.",
         "To seat a guest, check the ticket afterwards.",
         "Apart from check ticket, nothing may happen before seat guest.",
