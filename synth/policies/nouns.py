@@ -25,6 +25,10 @@ SHORT: Mapping[str, str] = {
 """Names of things, and how calls shorten them."""
 
 
+_IS: Mapping[str, tuple[str, ...]] = {"file": ("path", "file_path", "filepath", "filename", "file_name")}
+"""Things that calls name by another word."""
+
+
 class Noun(str):
     """A thing that a sentence names: the argument called so, or where none is seen, its `_id` or number."""
 
@@ -34,7 +38,16 @@ class Noun(str):
         """What an object calls it."""
         own = str(self)
         short = SHORT.get(own.casefold(), own)
-        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number", short, f"{short}_id")
+        keys = (
+            own,
+            f"{own}_id",
+            f"{own}Id",
+            f"{own}_number",
+            f"{own}Number",
+            short,
+            f"{short}_id",
+            *_IS.get(own, ()),
+        )
         return next((key for key in keys if key in value), own)
 
 
@@ -180,6 +193,7 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
     ("discount", "rebate"),
     ("cause", "reason"),
     ("text", "message", "body", "content", "contents"),
+    ("file", "path", "filename", "filepath"),
 )
 """Names of one thing: one of them is meant where a call has no other of them."""
 

@@ -238,7 +238,7 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             compares = " with the same " in fewer and " the same " not in body
             for said in (fewer,) if compares else dict.fromkeys((body, fewer)):
                 if (other := _otherwise(said, names, forms)) is not None:
-                    return other
+                    return _compared(other, body, names, forms)
         except BadInput as two:
             told = isinstance(two, OneThing) or _AFTER_EACH.search(body) or _FIRST_FAILED.search(body)
             if told and (other := _by_clauses(body, names, forms)) is not None:
@@ -265,6 +265,19 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         )
         raise next(_said_better(body, names, forms, whole=False), either)
     return rule
+
+
+_OF_IT = re.compile(r"\b(?:its|their|that|same)\b", re.IGNORECASE)
+"""What may say of which thing something is."""
+
+
+def _compared(rule: PolicyKind, body: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
+    """The rule that a sentence states of one thing, where another reader has left out which."""
+    if getattr(rule, "same", None) != () or not _OF_IT.search(body):
+        return rule
+    found = {found for _, found in _clauses(body, names, forms)}
+    fuller = [one for one in found if getattr(one, "same", ()) and replace(one, same=()) == rule]  # type: ignore[type-var]
+    return fuller[0] if len(found) == len(fuller) == 1 else rule
 
 
 def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:

@@ -66,6 +66,11 @@ def _by_form(body: str, names: Names, same: Paths, forms: Sequence[Form]) -> Pol
 
 
 def same_fields(text: str) -> Paths:
+    if text.lower() in ("arguments", "parameters", "args", "inputs"):
+        raise BadInput(
+            f"cannot read 'the same {text}' of a call, which are all of them; name those that must be the "
+            "same, as in 'with the same order_id', or limit equal calls of a tool by `limits: {same_call: 1}`"
+        )
     return tuple((path, path) for path in (_path(field) for field in re.split(r" and ", text)))
 
 

@@ -113,9 +113,20 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     scoped = said_scope(sentence) is not None
     said = dict.fromkeys(filter(None, (in_words(way, scoped) for way in ways)))
-    said = _not_so_often(sentence, said)
+    said = _of_each(sentence, _not_so_often(sentence, said))
     fuller = {one.replace(" per run", "", 1) for one in said if " per run" in one}
     return tuple(one for one in said if one not in fuller)
+
+
+_AFTER_EACH = r"\b(?:immediately|directly|right|straight) after (?:each|every|any)\b"
+
+
+def _of_each(sentence: str, said: dict[str, None]) -> dict[str, None]:
+    """`A comes immediately after each B` asks it of each B, and not of each A."""
+    if not compiled(_AFTER_EACH).search(sentence):
+        return said
+    turned = compiled(r"^(.+) must happen immediately before (.+?)( with the same .+)?$")
+    return dict.fromkeys(turned.sub(r"\1 must be immediately followed by \2\3", one) for one in said)
 
 
 def _not_so_often(sentence: str, said: dict[str, None]) -> dict[str, None]:

@@ -41,6 +41,7 @@ from synth.policies.clausal.ways_of_times import (
     NEVER_TIMES,
     ONLY_TIMES,
     OTHER_TIMES,
+    takes_at_most,
 )
 
 # ---------------------------------------------------------------------- ways to say it
@@ -438,7 +439,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("after",): last_if("after"),
         ("in such a run",): last_if("in such a run"),
     },
-    "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
+    "takes": {(): takes_at_most},
     "sum": {
         (): _summed(),
         ("time",): _summed("time"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.ways_of_order import Way, if_perfect, next_after
+from synth.policies.patterns import compiled
 
 LASTING = frozenset([
     "hold", "keep", "open", "lock", "block", "reserve", "freeze", "suspend", "pause", "assign", "enable",
@@ -83,7 +84,13 @@ def _of_itself(m: Meaning, time: str) -> str | None:
 
 def _no_longer(m: Meaning) -> str | None:
     """`Never run a scan for more than 40 minutes`; what is held lasts longer than the call that begins it."""
-    return None if m.verbs & LASTING else f"{m.a} must take at most {m.demand.how}"
+    return None if m.verbs & LASTING else takes_at_most(m)
+
+
+def takes_at_most(m: Meaning) -> str | None:
+    """How long each call may take; what is longer than a day is what it was given: `a 14-day extension`."""
+    days = compiled(r"\b(?:days?|weeks?|months?|years?)\b").search(str(m.demand.how))
+    return None if days else f"{m.a} must take at most {m.demand.how}"
 
 
 def _answer_in(time: str) -> Way:
