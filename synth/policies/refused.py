@@ -74,8 +74,8 @@ _ONE_OF_THEM = re.compile(
     r"|sessions?\b|calls?\b)[a-z]+",
     re.IGNORECASE,
 )
-_ITSELF = re.compile(r"\bbefore being [a-z]+", re.IGNORECASE)
-"""What is done to one and the same thing: `a book is inspected before being lent`."""
+_ITSELF = re.compile(r"\b(?:before being [a-z]+|while (?:its|that) )", re.IGNORECASE)
+"""What is done to one and the same thing: `inspected before being lent`, `while its release is running`."""
 _SAME = re.compile(r" with the same ", re.IGNORECASE)
 _AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every|any) ", re.IGNORECASE)
 """What is to happen after each of them is left out after none."""
@@ -238,7 +238,7 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             compares = " with the same " in fewer and " the same " not in body
             for said in (fewer,) if compares else dict.fromkeys((body, fewer)):
                 if (other := _otherwise(said, names, forms)) is not None:
-                    return _compared(other, body, names, forms)
+                    return other
         except BadInput as two:
             told = isinstance(two, OneThing) or _AFTER_EACH.search(body) or _FIRST_FAILED.search(body)
             if told and (other := _by_clauses(body, names, forms)) is not None:
@@ -265,19 +265,6 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         )
         raise next(_said_better(body, names, forms, whole=False), either)
     return rule
-
-
-_OF_IT = re.compile(r"\b(?:its|their|that|same)\b", re.IGNORECASE)
-"""What may say of which thing something is."""
-
-
-def _compared(rule: PolicyKind, body: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
-    """The rule that a sentence states of one thing, where another reader has left out which."""
-    if getattr(rule, "same", None) != () or not _OF_IT.search(body):
-        return rule
-    found = {found for _, found in _clauses(body, names, forms)}
-    fuller = [one for one in found if getattr(one, "same", ()) and replace(one, same=()) == rule]  # type: ignore[type-var]
-    return fuller[0] if len(found) == len(fuller) == 1 else rule
 
 
 def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
