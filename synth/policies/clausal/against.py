@@ -53,8 +53,6 @@ _OWN = "[the|its|their]"
 _LAST = "previous|last|latest|preceding|most_recent|prior"
 
 
-_OF_CALLS = ("number", "count", "total_number")
-"""What is said of how many calls there are: `the number of refunds must not exceed that of approvals`."""
 _ANYBODY = ("person", "one", "people", "somebody", "someone", "party", "individual", "human")
 """Who does something, which is the name of no argument."""
 
@@ -66,7 +64,7 @@ def _how(how: str) -> Callable[[Parts], str]:
 def _related(p: Parts) -> AsLatest | None:
     """`x` stands so to `y`; what is said to be more or less than another is no name."""
     found = as_it_was(p)
-    if found is None or found.path[-1] in _OF_CALLS:
+    if found is None:
         return None
     return replace(found, how=p["h"], order="by steps" if p["h"] == "differ from" else "as said")
 
@@ -106,17 +104,20 @@ def _than_before(p: Parts) -> AsLatest | None:
 
 def _by_another(p: Parts) -> AsLatest | None:
     """`The clerk who approved a claim must not pay it`: somebody else does."""
-    first, then = p["g"], p["d"]
-    if first.action < 0 or then.action < 0 or first.action == then.action or p["f"][-1] in _ANYBODY:
-        return None
-    same = _thing_of_both(first, then)
-    return None if same is None else AsLatest(then.action, p["f"], first.action, p["f"], same, "differ from")
+    return _somebody_else(p, p["g"], p["d"], _thing_of_both(p["g"], p["d"]))
 
 
 def _done_by_another(p: Parts) -> AsLatest | None:
     """`A claim must not be paid by the clerk who approved it`."""
-    event = done_to(p)
-    return None if event is None else _by_another({**p, "d": replace(event, itself=True)})
+    then = done_to(p)
+    return None if then is None else _somebody_else(p, p["g"], then, _thing_of_both(p["t"], p["g"]))
+
+
+def _somebody_else(p: Parts, first: Event, then: Event, same: str | None) -> AsLatest | None:
+    two = first.action >= 0 and then.action >= 0 and first.action != then.action
+    if same is None or not two or p["f"][-1] in _ANYBODY:
+        return None
+    return AsLatest(then.action, p["f"], first.action, p["f"], same, "differ from")
 
 
 def _done_field(p: Parts) -> tuple[Path, int] | None:
@@ -124,15 +125,15 @@ def _done_field(p: Parts) -> tuple[Path, int] | None:
     return (p["f"], p["d"].action) if is_plain(p["d"]) and p["d"].action >= 0 else None
 
 
-def _thing_of_both(first: Event, then: Event) -> str | None:
-    """What both are done to; None where that is not sure."""
-    plain = replace(then, same=frozenset(), itself=False)
-    if not is_plain(plain) or not is_plain(first) or not first.noun:
+def _thing_of_both(named: Event, other: Event) -> str | None:
+    """What both are done to, of which the other one says `it`; None where that is not sure."""
+    plain = replace(other, same=frozenset(), itself=False)
+    if not is_plain(plain) or not is_plain(named) or not named.noun:
         return None
-    told = then.same - {IT}
+    told = other.same - {IT}
     if told:
-        return next(iter(told)) if told == {first.noun[-1]} else None
-    return first.noun[-1] if then.itself or IT in then.same else None
+        return next(iter(told)) if told == {named.noun[-1]} else None
+    return named.noun[-1] if other.itself or IT in other.same else None
 
 
 AGAINST: dict[str, Rule] = {

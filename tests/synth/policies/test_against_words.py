@@ -160,6 +160,15 @@ def test_who_it_is_has_to_be_named_by_an_argument(sentence: str) -> None:
         rule_of(WARD, sentence)
 
 
+def test_a_person_is_no_argument() -> None:
+    actions = {"submit expense": "submit_expense", "approve expense": "approve_expense"}
+    with pytest.raises(BadInput, match="who does something is an argument of its calls"):
+        rule_of(actions, "An expense must not be approved by the person who submitted it.")
+    said = "An expense must not be approved by the manager who submitted it."
+    expected = ("approve_expense", "manager", "differ from", "submit_expense", "manager", ("expense",))
+    assert against(actions, said) == expected
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
