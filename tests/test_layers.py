@@ -289,6 +289,24 @@ def test_a_planted_long_file_is_seen() -> None:
     assert too_long({"synth/long.py": "pass\n" * 531, "synth/short.py": "pass\n" * 530}) == ["synth/long.py"]
 
 
+def cut_off(source: str) -> list[int]:
+    """Lines of words of a pattern that stand beside it, and so in nothing: no prose begins with `|`."""
+    alone = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
+    return [
+        node.lineno
+        for node in alone
+        if isinstance(node.value, ast.Constant) and str(node.value.value).startswith("|")
+    ]
+
+
+def test_no_words_are_cut_off_from_their_pattern() -> None:
+    assert {path: found for path in modules() if (found := cut_off((ROOT / path).read_text()))} == {}
+
+
+def test_planted_words_beside_their_pattern_are_seen() -> None:
+    assert cut_off('A = "is|are"\n"|was"\nB = (\n    "is"\n    "|was"\n)\n') == [2]
+
+
 KIND_NAMES = {"Before", "EndsBy", "StartsFrom"}
 
 

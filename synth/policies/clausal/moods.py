@@ -16,11 +16,9 @@ _FROM = (
     "|are_banned_from|are_barred_from|is_not_allowed|are_not_allowed|must_refrain_from|has_to_refrain_from"
 )
 _SHUT = "blocked|barred|suspended|closed|shut|locked|frozen|stopped|disabled|switched_off|off|denied"
-"|refused|unavailable"
 _STAYS = "is|are|stays|stay|remains|remain|must_stay|must_remain|has_to_stay|should_stay|has_to_remain"
 _FREE = "allowed|permitted|possible|ok|okay|fine|acceptable|open|available|permissible|accepted|on"
 _HAPPENS = "happens|happen|takes_place|take_place|occurs|occur|is_done|are_done|is_made|are_made|runs|run"
-"|goes_ahead|go_ahead"
 
 
 def _deed(p: Parts) -> Demand:

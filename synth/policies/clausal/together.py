@@ -53,9 +53,7 @@ _OVERLAPPING = (
     "|happening_concurrently|happening_simultaneously|overlapping_each_other|overlapping_with_each_other"
 )
 _OVERLAP_TOO = "run_at_the_same_time|run_in_parallel|happen_at_the_same_time|run_concurrently"
-"|run_simultaneously"
 _EXCLUDE = "must_be_sequential|have_to_be_sequential|must_be_serialised|must_be_kept_apart_in_time"
-"|must_not_be_parallel"
 _NO_OVERLAP = "overlap|overlapping|concurrency|parallel_running|parallel_execution|parallelism"
 _WHEN = "while|whilst|as_long_as|so_long_as|when|if|whenever|where|at_times_when|during_times_when"
 

@@ -33,7 +33,6 @@ _AMOUNT = "amount|amounts|value|values|sum|sums|volume|worth|money|budget"
 _OF = "of|for|from|across|over|in|among"
 _ALL = "all|the|all_the|all_of_the|any|its|your|our"
 _UP = "add_up_to|total|come_to|sum_to|sum_up_to|amount_to|reach|add_to|sum|be_worth|make_up|run_to"
-"|accumulate_to"
 _UPS = (
     "adding_up_to|totalling|totaling|coming_to|summing_to|summing_up_to|amounting_to|worth|that_add_up_to"
     "|that_total|that_come_to|which_add_up_to|which_total"

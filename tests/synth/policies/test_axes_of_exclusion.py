@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
-from synth.policies.refused import read_rule
-from synth.policies.sentences import OURS
+from tests.support import readings
 
 ACTIONS = (
     "import catalogue", "notify librarian", "lend book", "reserve book", "sell book", "verify reader",
@@ -195,20 +194,7 @@ Reserve book excludes sell book.
 """.strip().splitlines()
 
 
-def read(sentence: str) -> str:
-    return demands_of(read_rule(f"{sentence[0].upper()}{sentence[1:]}.", NAMES, OURS))
-
-
-def unlike(sentences: list[str], rule: str) -> list[tuple[str, str]]:
-    meant, found = read(rule), []
-    for sentence in sentences:
-        try:
-            got = read(sentence)
-        except BadInput as bad:
-            got = str(bad)
-        if got != meant:
-            found.append((sentence, got))
-    return found
+unlike = partial(readings.unlike, names=NAMES)
 
 
 def test_two_actions_of_one_thing() -> None:
@@ -274,7 +260,7 @@ def test_what_is_given_is_a_verb_of_whatever_it_is_given_for() -> None:
 @pytest.mark.parametrize("sentence", WRONG)
 def test_what_is_not_said(sentence: str) -> None:
     with pytest.raises(BadInput):
-        read(sentence.removesuffix("."))
+        readings.demanded(sentence.removesuffix("."), NAMES)
 
 
 def test_until_something_else_is_done_to_it() -> None:

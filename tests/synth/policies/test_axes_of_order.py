@@ -8,10 +8,8 @@ from itertools import product
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
-from synth.policies.refused import read_rule
-from synth.policies.sentences import OURS
+from tests.support.readings import demanded, unlike
 
 ACTIONS = {
     "collect fee": "collect_fee",
@@ -159,22 +157,9 @@ MEANINGS: dict[str, tuple[str, Iterator[str]]] = {
 }
 
 
-def _meant(sentence: str) -> str:
-    names = NAMES.with_alternatives(sentence) or NAMES
-    return demands_of(read_rule(sentence[0].upper() + sentence[1:], names, OURS))
-
-
-def _read(sentence: str) -> str | None:
-    try:
-        return _meant(sentence)
-    except BadInput:
-        return None
-
-
 @pytest.mark.parametrize(("rule", "said"), MEANINGS.values(), ids=MEANINGS)
 def test_what_says_an_order_composes(rule: str, said: Iterator[str]) -> None:
-    meant = _meant(rule)
-    assert [one for one in said if _read(one) != meant] == []
+    assert unlike(said, rule, NAMES) == []
 
 
 @pytest.mark.parametrize(
@@ -202,7 +187,7 @@ def test_what_says_an_order_composes(rule: str, said: Iterator[str]) -> None:
 )
 def test_what_is_near_an_order_is_refused(sentence: str) -> None:
     with pytest.raises(BadInput):
-        _meant(sentence)
+        demanded(sentence, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +200,7 @@ def test_what_is_near_an_order_is_refused(sentence: str) -> None:
     ],
 )
 def test_what_was_not_done_to_a_thing_is_needed_for_that_thing(sentence: str, rule: str) -> None:
-    assert _meant(sentence) == _meant(f"{rule} with the same book.")
+    assert demanded(sentence, NAMES) == demanded(f"{rule} with the same book.", NAMES)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +220,11 @@ def test_what_was_not_done_to_a_thing_is_needed_for_that_thing(sentence: str, ru
     ],
 )  # fmt: skip
 def test_an_order_is_read_as_it_is_meant(sentence: str, rule: str) -> None:
-    assert _meant(sentence) == _meant(f"{rule}.")
+    assert demanded(sentence, NAMES) == demanded(f"{rule}.", NAMES)
 
 
 def test_what_stands_behind_no_tool_is_not_left_out() -> None:
     until = "After collect fee, nothing may happen until grant exemption."
-    assert _meant(until) == _meant("Any tool must never happen after collect fee until grant exemption.")
+    assert demanded(until, NAMES) == demanded(
+        "Any tool must never happen after collect fee until grant exemption.", NAMES
+    )

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
-from synth.policies.refused import read_rule
-from synth.policies.sentences import OURS
+from tests.support import readings
 
 ACTIONS = ("import catalogue", "notify librarian", "lend book", "renew card", "verify reader", "print label")
 NAMES = Names({phrase: Tools(phrase, (phrase.replace(" ", "_"),)) for phrase in ACTIONS})
@@ -100,20 +99,7 @@ At most two failed reader verifications, failed ones included.
 """.strip().splitlines()
 
 
-def read(sentence: str) -> str:
-    return demands_of(read_rule(f"{sentence[0].upper()}{sentence[1:]}.", NAMES, OURS))
-
-
-def unlike(sentences: list[str], rule: str) -> list[tuple[str, str]]:
-    meant, found = read(rule), []
-    for sentence in sentences:
-        try:
-            got = read(sentence)
-        except BadInput as bad:
-            got = str(bad)
-        if got != meant:
-            found.append((sentence, got))
-    return found
+unlike = partial(readings.unlike, names=NAMES)
 
 
 def composed(frames: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
@@ -168,4 +154,4 @@ def test_so_long_after_a_failure_is_not_so_long_after_a_success() -> None:
 @pytest.mark.parametrize("sentence", WRONG)
 def test_what_is_not_said_of_failures(sentence: str) -> None:
     with pytest.raises(BadInput):
-        read(sentence.removesuffix("."))
+        readings.demanded(sentence.removesuffix("."), NAMES)

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
 from synth.policies.sentences import OURS
+from tests.support.readings import demanded, unlike
 
 ACTIONS = {
     "check ticket": "check_ticket",
@@ -173,22 +173,9 @@ MEANINGS: dict[str, tuple[str, Iterator[str]]] = {
 }  # fmt: skip
 
 
-def _meant(sentence: str) -> str:
-    names = NAMES.with_alternatives(sentence) or NAMES
-    return demands_of(read_rule(sentence[0].upper() + sentence[1:], names, OURS))
-
-
-def _read(sentence: str) -> str | None:
-    try:
-        return _meant(sentence)
-    except BadInput:
-        return None
-
-
 @pytest.mark.parametrize(("rule", "said"), MEANINGS.values(), ids=MEANINGS)
 def test_each_frame_says_its_order_of_whatever_it_names(rule: str, said: Iterator[str]) -> None:
-    meant = _meant(rule)
-    assert [one for one in said if _read(one) != meant] == []
+    assert unlike(said, rule, NAMES) == []
 
 
 @pytest.mark.parametrize(
@@ -224,7 +211,7 @@ def test_each_frame_says_its_order_of_whatever_it_names(rule: str, said: Iterato
 )
 def test_what_may_be_another_order_is_refused(sentence: str) -> None:
     with pytest.raises(BadInput):
-        _meant(sentence)
+        demanded(sentence, NAMES)
 
 
 def test_who_has_an_action_to_block_something_blocks_with_it() -> None:
@@ -236,4 +223,6 @@ def test_who_has_an_action_to_block_something_blocks_with_it() -> None:
 
 def test_a_field_that_matches_is_the_same_one() -> None:
     said = "Every serving of a meal needs an earlier ticket check with a matching guest_id."
-    assert _meant(said) == _meant("Check ticket must happen before serve meal with the same guest_id.")
+    assert demanded(said, NAMES) == demanded(
+        "Check ticket must happen before serve meal with the same guest_id.", NAMES
+    )
