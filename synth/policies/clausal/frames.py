@@ -19,6 +19,7 @@ from synth.policies.clausal.words import (
     HAPPEN,
     MAY,
     NO,
+    RIGHT,
     RUNS,
     SHOULD,
 )
@@ -128,7 +129,6 @@ _NOTHING_BETWEEN = (
     "|with_no_other_calls_in_between"
     "|without_any_other_call_in_between|and_nothing_else_in_between|with_no_other_step_in_between"
 )
-_RIGHT = "immediately|directly|right|just|straight"
 _AT_ONCE = (
     "as_the_very_next_call|as_the_next_call|as_its_next_call|as_the_next_step|as_the_very_next_step|at_once"
     "|with_nothing_in_between|with_no_other_call_in_between|with_no_call_in_between"
@@ -262,30 +262,30 @@ FRAMES: dict[str, Rule] = {
         (f"{{a:events}} without first {{b:noun}} is|are [strictly] {BANNED}", _pair("needs")),
         (f"{{e:events}} {SHOULD} [always] come|go", _all("comes")),
         # right before
-        (f"{{a:events}} {SHOULD} [always] be {_RIGHT} preceded by {{b:events}}", _pair("adjacent")),
-        (f"{{a:events}} {SHOULD} [always] be preceded {_RIGHT} by {{b:events}}", _pair("adjacent")),
-        (f"{{a:events}} is|are [always] {_RIGHT} preceded by {{b:events}}", _pair("adjacent")),
+        (f"{{a:events}} {SHOULD} [always] be {RIGHT} preceded by {{b:events}}", _pair("adjacent")),
+        (f"{{a:events}} {SHOULD} [always] be preceded {RIGHT} by {{b:events}}", _pair("adjacent")),
+        (f"{{a:events}} is|are [always] {RIGHT} preceded by {{b:events}}", _pair("adjacent")),
         (
-            f"the [very] call|step|action|tool_call|thing {_RIGHT} before {{a:what}} {SHOULD}|is"
+            f"the [very] call|step|action|tool_call|thing {RIGHT} before {{a:what}} {SHOULD}|is"
             " [always] [be|to_be]"
             " {b:events}",
             _pair("adjacent"),
         ),
-        (f"{{b:events}} {SHOULD} [always] {_RIGHT} precede {{a:events}}", _pair("adjacent")),
-        (f"{{b:events}} {SHOULD} [always] come {_RIGHT} before {{a:events}}", _pair("adjacent")),
+        (f"{{b:events}} {SHOULD} [always] {RIGHT} precede {{a:events}}", _pair("adjacent")),
+        (f"{{b:events}} {SHOULD} [always] come {RIGHT} before {{a:events}}", _pair("adjacent")),
         # right after
-        (f"{{a:events}} {SHOULD} [always] be {_RIGHT} followed by {{b:events}}", _pair("next")),
-        (f"{{a:events}} {SHOULD} [always] be followed {_RIGHT} by {{b:events}}", _pair("next")),
-        (f"{{a:failure}} {SHOULD} [always] be {_RIGHT} followed by {{b:events}}", _pair("next to failure")),
+        (f"{{a:events}} {SHOULD} [always] be {RIGHT} followed by {{b:events}}", _pair("next")),
+        (f"{{a:events}} {SHOULD} [always] be followed {RIGHT} by {{b:events}}", _pair("next")),
+        (f"{{a:failure}} {SHOULD} [always] be {RIGHT} followed by {{b:events}}", _pair("next to failure")),
         (f"{{e:events}} {SHOULD} [always] follow {_RIGHT_THEN}", _all("comes next")),
-        (f"{{e:events}} {SHOULD} [always] {_RIGHT} follow", _all("comes next")),
-        (f"{{a:events}} is|are [always|to_be] {_RIGHT} followed by {{b:events}}", _pair("next")),
-        (f"{{a:events}} is|are [always|to_be] followed {_RIGHT} by {{b:events}}", _pair("next")),
+        (f"{{e:events}} {SHOULD} [always] {RIGHT} follow", _all("comes next")),
+        (f"{{a:events}} is|are [always|to_be] {RIGHT} followed by {{b:events}}", _pair("next")),
+        (f"{{a:events}} is|are [always|to_be] followed {RIGHT} by {{b:events}}", _pair("next")),
         (f"{{a:events}} {SHOULD} [always] be followed by {{b:events}} {_AT_ONCE}", _pair("next")),
         (f"{_NEXT} after|following {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}", _next),
         (f"{_NEXT} after|following {{a:what}} {SHOULD}|is [always] [be|to_be] to {{b:acts}}", _next),
         (
-            f"the [very] {_A_CALL} {_RIGHT} after {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}",
+            f"the [very] {_A_CALL} {RIGHT} after {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}",
             _next,
         ),
         (f"{{a:events}} [,] and {_NEXT} {SHOULD}|is [be|to_be] {{b:events}}", _pair("next")),
@@ -490,7 +490,7 @@ FRAMES: dict[str, Rule] = {
             lambda p: Adjunct("at first"),
         ),
         (f"at_the_end_of|at_the_very_end_of {_RUNS}", lambda p: Adjunct("at last")),
-        (f"{_RIGHT} before {{f:what}} [,] {_NOTHING_BETWEEN}", _adjacent("f")),
+        (f"{RIGHT} before {{f:what}} [,] {_NOTHING_BETWEEN}", _adjacent("f")),
         ("before {f:what} [,] " + _NOTHING_BETWEEN, _adjacent("f")),
         ("having [already|successfully] {e:having} [,]", _nouned("after")),
         (

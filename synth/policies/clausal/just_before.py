@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
-from synth.policies.clausal.words import AGENT, SHOULD
+from synth.policies.clausal.words import AGENT, RIGHT, SHOULD
 from synth.policies.patterns import compiled
 
 Events = tuple[tuple[Event, ...], str]
@@ -58,11 +58,10 @@ def _intended(p: Parts) -> Adjunct | None:
     return None if event is None else Adjunct("intended", Fact((event,), "noun"))
 
 
-_RIGHT = "immediately|directly|right|just|straight"
 _A_CALL = "call|step|action|tool_call|thing"
 _LAST = "previous|preceding|last|immediately_preceding|directly_preceding|very_last|immediately_prior|prior"
 _JUST_BEFORE = "|".join((
-    *(f"{right}_{before}" for right in _RIGHT.split("|")
+    *(f"{right}_{before}" for right in RIGHT.split("|")
       for before in ("before", "beforehand", "before_it", "before_that", "prior", "prior_to_it")),
     *(f"{lead}_the_{call}_{right}before{it}" for lead in ("in", "as", "with") for call in _A_CALL.split("|")
       for right in ("just_", "right_", "immediately_", "directly_", "") for it in ("", "_it", "_that")),
@@ -77,7 +76,7 @@ _NOTHING_BETWEEN = "|".join(
                  "without_any_other_call", "without_another_call")
     for where in ("_in_between", "_between", "_between_them", "_between_the_two", "_between_the_2")
 )  # fmt: skip
-_BEFORE_IT = f"the [very] {_A_CALL} {_RIGHT} before [it|that|them]"
+_BEFORE_IT = f"the [very] {_A_CALL} {RIGHT} before [it|that|them]"
 _LAST_BEFORE_IT = f"the [very] {_LAST} {_A_CALL} [before] [it|that|them]"
 _AT_ONCE = "immediately|at_once|directly|straight_away|right_away"
 _INTEND = (
@@ -130,17 +129,17 @@ JUST_BEFORE: dict[str, Rule] = {
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
         (f"{_BEFORE_IT} {SHOULD} [always] {{e:acts}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
-        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_A_CALL} {_RIGHT} before {{a:events}}",
+        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_A_CALL} {RIGHT} before {{a:events}}",
          _needs),
         (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_LAST} {_A_CALL} before {{a:events}}",
          _needs),
         (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
         (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
-        (f"{{a:events}} ,|:|-> [always|must_be] {_RIGHT} preceded_by|after {{b:events}}", _needs),
-        (f"{{a:events}} ,|:|-> [always|must_be] preceded {_RIGHT} by {{b:events}}", _needs),
-        (f"{{a:events}} [always] comes|come|goes|go|happens|happen {_RIGHT} after {{b:events}}", _needs),
-        (f"{{a:events}} [always] {_RIGHT} follows|follow {{b:events}}", _needs),
-        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] [last] {_A_CALL} [{_RIGHT}] before"
+        (f"{{a:events}} ,|:|-> [always|must_be] {RIGHT} preceded_by|after {{b:events}}", _needs),
+        (f"{{a:events}} ,|:|-> [always|must_be] preceded {RIGHT} by {{b:events}}", _needs),
+        (f"{{a:events}} [always] comes|come|goes|go|happens|happen {RIGHT} after {{b:events}}", _needs),
+        (f"{{a:events}} [always] {RIGHT} follows|follow {{b:events}}", _needs),
+        (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] [last] {_A_CALL} [{RIGHT}] before"
          f"|preceding {{f:what}}",
          _call_before),
         (f"the [very] [last|final|previous] {_A_CALL} before {{f:what}} {SHOULD}|is [always] [be|to_be]"

@@ -8,13 +8,12 @@ from dataclasses import replace
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
-from synth.policies.clausal.words import AGENT, SHOULD
+from synth.policies.clausal.words import AGENT, RIGHT, SHOULD
 
 _A_CALL = (
     "call|step|action|tool_call|thing|tool|move|call_made|tool_called|thing_to_do|thing_done|thing_that_happens"
     "|thing_to_happen|call_to_be_made"
 )
-_RIGHT = "immediately|directly|right|just|straight"
 _AT_ONCE = "at_once|immediately|directly|straight_away|right_away|straightaway"
 _NEXT_CALL = "|".join((
     *(f"{lead}_{very}{call}" for lead in ("as_the", "as_its", "as_your", "in_the", "with_the")
@@ -48,8 +47,8 @@ NEXT_CALLS: dict[str, Rule] = {
          " after|following [each|every|any] {a:what}", lambda p: p["a"]),
         (f"the [very] first {_A_CALL} [{AGENT}] [does|makes|calls|takes|do|make|call] after|following"
          " [each|every|any] {a:what}", lambda p: p["a"]),
-        (f"the [very] {_A_CALL} {_RIGHT} after|following [each|every|any] {{a:what}}", lambda p: p["a"]),
-        (f"the [very] next {_A_CALL} {_RIGHT} after|following [each|every|any] {{a:what}}", lambda p: p["a"]),
+        (f"the [very] {_A_CALL} {RIGHT} after|following [each|every|any] {{a:what}}", lambda p: p["a"]),
+        (f"the [very] next {_A_CALL} {RIGHT} after|following [each|every|any] {{a:what}}", lambda p: p["a"]),
     ],
     "demand": [
         (f"{{a:the_next_call}} {SHOULD}|is [always] [be|to_be] {{b:events}}", _next("a", "b")),
@@ -61,7 +60,7 @@ NEXT_CALLS: dict[str, Rule] = {
         (f"[the] [very] next {_A_CALL} {SHOULD}|is|, [always] [be] {{e:events}}", demanding("comes next")),
         (f"[the] [very] next {_A_CALL} {SHOULD}|is [always] [be] to {{e:acts}}", demanding("comes next")),
         ("{e:events} [always] comes|come next", demanding("comes next")),
-        (f"{_RIGHT}|to_be_{_RIGHT.replace('|', '|to_be_')} followed by {{e:events}}",
+        (f"{RIGHT}|to_be_{RIGHT.replace('|', '|to_be_')} followed by {{e:events}}",
          demanding("comes next")),
     ],
     "adjunct": [(f"{_AT_ONCE} [,] {_NEXT_CALL}", lambda p: Adjunct("next call")),

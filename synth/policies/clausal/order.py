@@ -21,6 +21,7 @@ from synth.policies.clausal.words import (
     MAY,
     NO,
     NOT_BEEN,
+    RIGHT,
     SHOULD,
 )
 
@@ -179,7 +180,6 @@ _DONE = "finished|completed|done|over|complete|through|concluded|finalised|final
 _EVERY_RUN = "every_run|each_run|any_run|each_and_every_run"
 _RECEIVES = "get|receive|be_given|be_sent|obtain"
 _RECEIVED = "gets|get|receives|receive|is_given|is_sent|are_given|are_sent"
-_RIGHT = "immediately|directly|right|just|straight"
 _NOTHING_BETWEEN = (
     "nothing_in_between|nothing_else_in_between|and_nothing_in_between|no_call_in_between"
     "|no_other_call_in_between|nothing_between_them|without_anything_in_between|nothing_comes_between"
@@ -236,7 +236,7 @@ ORDER: dict[str, Rule] = {
         (f"{{a:events}} {_ASKS} [both|all] [,] {{f:participle}} [{BEFORE}|by_then]", _needs_participle),
         (f"{{e:events}} {SHOULD} [always] be {_DONE}", demanding("pass")),
         (f"{{e:events}} {SHOULD} [always] have [been] finished|completed|ended|concluded", demanding("pass")),
-        (f"{{a:events}} {_ASKS} {{b:events}} {_RIGHT} before [it|that|them]", _pair("adjacent")),
+        (f"{{a:events}} {_ASKS} {{b:events}} {RIGHT} before [it|that|them]", _pair("adjacent")),
         (f"{{s:state}} {SHOULD} [also|always] {_RECEIVES} {{es:events}}", _gets("answer")),
         (f"{{s:state}} [always] {_RECEIVED} {{es:events}}", _gets("answer")),
         ("{a:events} , {b:foremost}", lambda p: _pair("needs")({**p, "b": ((p["b"],), "")})),
@@ -301,13 +301,13 @@ ORDER: dict[str, Rule] = {
         ("[either] {e:check} or {g:check}", _list("or")),
     ],
     "adjunct": [
-        (f"{_RIGHT} after {{f:failure}}", lambda p: Adjunct("straight after failed", p["f"])),
+        (f"{RIGHT} after {{f:failure}}", lambda p: Adjunct("straight after failed", p["f"])),
         (f"in {A_RUN} {{a:of_a_run}}", _in_such_a_run),
         (
             f"before|until|unless_before {{es:events}} {_STARTS}",
             lambda p: Adjunct("before", Fact(p["es"][0], "present", p["es"][1])),
         ),
-        (f"{_RIGHT} after {{f:what}} [,] {_NOTHING_BETWEEN}", lambda p: _straight_after(p)),
+        (f"{RIGHT} after {{f:what}} [,] {_NOTHING_BETWEEN}", lambda p: _straight_after(p)),
     ],
     "leading": [
         (

@@ -141,6 +141,8 @@ AGAIN = (
     "|for_the_rest_of_the_run|later_in_the_run|after_that|later_on|for_the_remainder_of_the_run"
     "|in_that_run|in_the_run"
 )
+RIGHT = "immediately|directly|right|just|straight"
+"""What stands before `before` and `after`, where nothing lies between."""
 RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs"
 NOT_A_THING = frozenset(
     [
