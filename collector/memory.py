@@ -31,7 +31,7 @@ SEARCH_ROUNDS = 12
 """So many looks from one search for cycles to the next."""
 ALLOCATOR = {-3: 4 * 1024 * 1024, -1: 16 * 1024 * 1024, -8: 4}
 """`M_MMAP_THRESHOLD`, `M_TRIM_THRESHOLD` and `M_ARENA_MAX` of malloc.h."""
-READ_BYTES = 128 * 1024 * 1024
+READ_BYTES = 96 * 1024 * 1024
 """That the spans of one run may take in the process that receives."""
 
 

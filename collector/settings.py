@@ -168,7 +168,7 @@ class Settings:
         60.0, "Pause between two looks for runs that are older than their project keeps them."
     )
     checker_mib: int = setting(
-        256, "Memory of a judging process.", option="--checker-memory", within=(200, None), metavar="MIB",
+        240, "Memory of a judging process.", option="--checker-memory", within=(200, None), metavar="MIB",
         checker=True,
     )  # fmt: skip
     """A run that takes more is undecided."""

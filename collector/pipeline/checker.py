@@ -33,7 +33,7 @@ from collector.pipeline.board import Board
 from collector.pipeline.conversations import Conversations
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.pipeline.protocol import Stopped, from_json
-from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
+from collector.pipeline.reading import OWN_MIB, TIMES, ActivePolicies, Reading, known, parts_of
 from collector.priority import give_way
 from collector.rebuild import rebuild
 from collector.room import Room
@@ -51,11 +51,7 @@ log = logging.getLogger("collector.checker")
 BATCH = 256
 CONFIRMED = 512
 """Runs to which nothing came, recorded as ended in one transaction."""
-TIMES = 20
-"""Spans take so many times their stored bytes in memory, at most but for odd ones."""
-OWN_MIB = 64
-"""What runs of one part may take; for more there has to be room."""
-WORN_MIB, WORN_SECONDS = 32, 60.0
+WORN_MIB, WORN_SECONDS = 24, 60.0
 """A checker that keeps so much more than when it was new, and is so old, ends when it has nothing to do."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""

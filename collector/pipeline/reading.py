@@ -31,7 +31,11 @@ from synth.judge import Rules
 
 log = logging.getLogger("collector.checker")
 
-SPANS_AT_ONCE, BYTES_AT_ONCE = 10_000, 16 * MIB
+TIMES = 20
+"""Spans take so many times their stored bytes in memory, at most but for odd ones."""
+OWN_MIB = 32
+"""What runs of one part may take; for a run that takes more there has to be room."""
+SPANS_AT_ONCE, BYTES_AT_ONCE = 10_000, OWN_MIB * MIB // TIMES
 """Of a batch that are in memory together."""
 KEPT_SECONDS = 30.0
 """What a checker keeps of runs for later ones goes after so long: deleted ones are in it, too."""

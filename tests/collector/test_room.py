@@ -15,7 +15,7 @@ import pytest
 from collector.errors import Overloaded
 from collector.memory import READ_BYTES, TooBig, resident
 from collector.otlp import decoder
-from collector.pipeline import asked, checker
+from collector.pipeline import asked, reading
 from collector.room import UNIT_MIB, UNITS, Room
 from collector.settings import MIB, Settings
 from tests.support.traces import PATIENCE, eventually
@@ -50,7 +50,7 @@ def test_what_one_process_may_take_is_there() -> None:
     assert decoder.MEMORY_MIB - decoder.REST_MIB <= ALL
     assert asked.MEMORY_MIB - asked.REST_MIB <= ALL
     assert READ_BYTES <= ALL * MIB
-    assert Settings().checker_mib - checker.OWN_MIB <= ALL + UNIT_MIB
+    assert Settings().checker_mib - asked.REST_MIB - reading.OWN_MIB <= ALL
 
 
 def test_a_block_that_fails_gives_it_back(room: Room) -> None:
