@@ -3,7 +3,8 @@
     python tests/benchmarks/bench_attacks.py [--seconds 6] [--only TEXT]
 
 Attackers, the sender and who asks for /healthz are processes of their own. A server that answers at once and
-is not attacked is asked beside it: its slowest answers say how long a process waits here for a core.
+is not attacked is asked beside it: its slowest answers say how long a process waits here for a core, and
+what a second sender gets done there what the machine leaves to anybody while the attackers run on it.
 Prints a line an attack and one JSON document; exits 1 where a gate is missed.
 """
 
@@ -149,6 +150,7 @@ class Seen:
     good_per_second: float
     good_refused: int
     good_ms_max: float
+    null_per_second: float
     cpu_seconds: float
     said: str
 
@@ -159,7 +161,7 @@ class Scene:
     def __init__(self, pid: int, port: int, beside: int) -> None:
         self.pid, self.port = pid, port
         self.probe = Asked(probing, (port, beside))
-        self.sender = Asked(sending, port)
+        self.sender, self.null_sender = Asked(sending, port), Asked(sending, beside)
         self.taken: list[str] = []
         self._peak = 0.0
         self._end = threading.Event()
@@ -190,23 +192,25 @@ class Scene:
     def _mark(self) -> None:
         self.probe.said()
         self.taken += self.sender.said()[0]
+        self.null_sender.said()
         self._peak = 0.0
 
     def _seen(self, name: str, began: float, cpu: float, said: str) -> Seen:
         good, refused, slowest = self.sender.said()
+        beside = len(self.null_sender.said()[0])
         seconds = time.monotonic() - began
         health, idle = (sorted(one) for one in self.probe.said())
         self.taken += good
         return Seen(
             name, round(self._peak, 1), round(health[len(health) // 2] * 1e3, 1), round(health[-1] * 1e3, 1),
             round(idle[-1] * 1e3, 1), round(len(good) / seconds, 1), refused, round(slowest * 1e3, 1),
-            round((cpu_seconds(self.pid) - cpu) / seconds, 2), said,
+            round(beside / seconds, 1), round((cpu_seconds(self.pid) - cpu) / seconds, 2), said,
         )  # fmt: skip
 
     def end(self) -> None:
         self._end.set()
-        self.probe.end()
-        self.sender.end()
+        for one in (self.probe, self.sender, self.null_sender):
+            one.end()
 
 
 @contextmanager
