@@ -26,7 +26,15 @@ _HEAD = (
     r"|bear in mind)"
     r"|(?:do not|don['\u2019]t|never) forget|for (?:the|our|all|every) agents?|the following (?:holds"
     r"|applies)"
-    r"|(?:it|this|always) (?:holds|applies)|no exceptions|make sure|be sure)"
+    r"|(?:it|this|always) (?:holds|applies)|no exceptions|make sure|be sure"
+    r"|(?:i|we)(?:['\u2019]d| would)? (?:want|need|expect|require|demand|insist|like)(?: (?:this"
+    r"|the following|you to know))?"
+    r"|(?:the agent|agents|everybody|everyone|you) (?:must|should|has to|have to) (?:make sure|ensure"
+    r"|know|obey"
+    r"|respect|follow this)"
+    r"|you know the (?:rule|drill|policy|rules)|one thing|one more thing|listen|careful"
+    r"|from now on|remember|mind"
+    r")"
     r"(?: (?:no\.? ?|#)?\d{1,3})?(?: ?:| [-\u2013\u2014]|!) *"
 )
 _LEAD = (
@@ -35,6 +43,7 @@ _LEAD = (
     r"forget) that"
     r"|(?:we|the company|our company|the team|management) (?:require|demand|insist|expect|want|agreed"
     r"|decided)s? that"
+    r"|(?:i|we)(?:['\u2019]d| would)? (?:require|demand|insist|expect|want|need|like)(?: it)? that"
     r"|(?:it is|it's) (?:our|the|company|a|an?) (?:firm |strict |general )?(?:policy|rule|requirement) that"
     r"|(?:our|the|company) (?:firm |strict |general )?(?:policy|rule|requirement) is that"
     r"|(?:dear agent|hi|hello|hey|hi there|as a rule|at all times|in all cases|in each and every case|always"
@@ -50,7 +59,8 @@ _LEADS = compiled(rf"^(?:(?-i:{_BULLET})|{_HEAD}|{_LEAD}|(?:please|kindly|pls),?
 _FIRMLY = (
     r"no exceptions?(?: whatsoever)?|without (?:any )?exceptions?|no exceptions? allowed|always"
     r"|at all times|full stop"
-    r"|period|no matter what|whatever happens|come what may|ok|okay|understood|as agreed|as always"
+    r"|period|really|seriously|and that['\u2019]s it|and that is it|no matter what|whatever happens"
+    r"|come what may|ok|okay|understood|as agreed|as always"
     r"|under (?:any|all) circumstances|in all cases|in any case|no ifs,? no buts|this is (?:mandatory|binding"
     r"|important|a must|non-negotiable)"
 )

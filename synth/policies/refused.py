@@ -14,6 +14,7 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies import clausal
 from synth.policies.adverbials import at_times
+from synth.policies.asides import with_asides
 from synth.policies.bans_of_two import (
     is_ban_of_several,
     needed_first,
@@ -48,8 +49,6 @@ from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.said_why import without_reason
-from synth.policies.same_aside import compared_aside
-from synth.policies.scope_aside import beside_its_scope
 from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.tool_names import with_phrases
@@ -112,17 +111,7 @@ def _ways_to_read(bare: str, names: Names) -> Iterator[str]:
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:
     """The rule of a sentence; `again` reads one that says the same in other words."""
-    try:
-        return _rule_as_said(sentence, names, forms, again)
-    except BadInput as bad:
-        for aside in (compared_aside, beside_its_scope):
-            try:
-                rule = aside(sentence, lambda said: _rule_as_said(said, names, forms, again))
-            except BadInput:
-                continue
-            if rule is not None:
-                return rule
-        raise bad
+    return with_asides(sentence, names, lambda said: _rule_as_said(said, names, forms, again))
 
 
 def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:

@@ -131,17 +131,17 @@ def number(grammar: Grammar, at: int) -> Iterator[Found]:
         yield int(m["n"]) if m["n"].isdigit() else 1, m.end()
 
 
-_NTH = (
+NTH = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
 )  # fmt: skip
 
 
 def nth(grammar: Grammar, at: int) -> Iterator[Found]:
     """`second`, `3rd`."""
-    m = compiled(rf" *(?P<n>{'|'.join(_NTH)}|\d{{1,3}}(?:st|nd|rd|th))(?![\w-])").match(grammar.text, at)
+    m = compiled(rf" *(?P<n>{'|'.join(NTH)}|\d{{1,3}}(?:st|nd|rd|th))(?![\w-])").match(grammar.text, at)
     if m:
         said = m["n"].lower()
-        yield _NTH.index(said) + 1 if said in _NTH else int(said[:-2]), m.end()
+        yield NTH.index(said) + 1 if said in NTH else int(said[:-2]), m.end()
 
 
 def money(grammar: Grammar, at: int) -> Iterator[Found]:
