@@ -44,6 +44,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.misread import not_an_action, not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
+from synth.policies.ones import without_ones
 from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
@@ -105,8 +106,9 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
 
 
 def _ways_to_read(bare: str, names: Names) -> Iterator[str]:
-    """With its actions by their phrases, then as it stands."""
-    yield from dict.fromkeys((with_phrases(" ".join(bare.split()), names), bare))
+    """With its actions by their phrases, then as it stands, then with what `one` stands for."""
+    ones = without_ones(" ".join(bare.split()), tuple(names.actions))
+    yield from dict.fromkeys((with_phrases(" ".join(bare.split()), names), bare, *ones))
 
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:

@@ -76,6 +76,12 @@ def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
             f"cannot read '{which} {it}', as no field says which one it is; write '{most} with the same "
             "FIELD'"
         )
+    needed = compiled(r"(?:must|should|shall|has to|have to|needs? to) (?!not|never)").search(m[0])
+    if needed and not how and compiled(r" (?:before|prior to|ahead of) ").match(text, m.end()):
+        raise OneThing(
+            f"cannot read '{which} {it} ... {m['often']}'; write '{_capital(done)} must happen at least "
+            f"{counted(number_of(n), 'time')} before ACTION with the same FIELD'"
+        )
     total = most.replace("at most", "exactly") if how == "exactly" else most
     if field := re.search(rf"{_OF_A_FIELD}(?P<f>[a-z]+_\w+)", text, re.I):
         raise TwoReadings(

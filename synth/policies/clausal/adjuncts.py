@@ -63,6 +63,7 @@ ADJUNCTS: dict[str, Rule] = {
     ],
     "adjunct": [
         ("before|prior_to|ahead_of|any_time_before [any|each|every] {f:what}", _when("before")),
+        ("before|prior_to|until the_first|the_very_first {f:what}", _when("before")),
         ("before {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
         ("before it|they|you|we may|can {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
         (

@@ -173,6 +173,12 @@ class Meaning:
         said = (*(e.same for e in self._all_events()), *(a.same for a in self.adjuncts))
         return any(same - {IT} for same in said)
 
+    @property
+    def is_of_it_alone(self) -> bool:
+        """Is what is the same said by `it` alone? Which argument that is, the calls say."""
+        said = (*(e.same for e in self._all_events()), *(a.same for a in self.adjuncts))
+        return set().union(*said) == {IT}
+
     def _told_by_ids(self, about: frozenset[str]) -> frozenset[str]:
         """`For an order_id, unless the order has been paid`: the order that this field says."""
         nouns = {noun for e in self._facts() for noun in self._object(e)}

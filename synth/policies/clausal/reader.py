@@ -51,6 +51,7 @@ from synth.policies.clausal.same_things import SAME_THINGS
 from synth.policies.clausal.setbacks import SETBACKS
 from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
+from synth.policies.clausal.so_many_first import SO_MANY_FIRST
 from synth.policies.clausal.spans import SPANS
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
@@ -185,7 +186,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         BRIEF,
     )
     failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
-    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN, PREREQUISITES, NEXT_CALLS)
+    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN, PREREQUISITES, NEXT_CALLS, SO_MANY_FIRST)
     own = (
         by_one_thing(actions),
         by_shared_verb(actions),

@@ -9,12 +9,28 @@ from synth.policies.clausal.parts import Adjunct
 from synth.policies.clausal.ways import WAYS
 from synth.policies.clausal.ways_of_times import is_said_of_the_next
 
-_BESIDE = ("same", "run", "first", "later", "from then", "always", *OF_COUNTS)
+_BESIDE = ("same", "run", "first", "later", "from then", "always", "different", *OF_COUNTS)
 """Adjuncts that change no kind of rule."""
 
 
-def _with_the_same(fields: Sequence[str]) -> str:
-    return f" with the same {' and '.join(fields)}" if fields else ""
+def _with_the_same(fields: Sequence[str], different: str = "") -> str:
+    same = f" with the same {' and '.join(fields)}" if fields else ""
+    if not different:
+        return same
+    return f"{same} and different {different}" if same else f" with different {different}"
+
+
+def _is_so_often(m: Meaning) -> bool:
+    """Is something needed so many times before?"""
+    told = m.has("so many") or m.has("after so many")
+    return told or m.demand.kind in ("so many before", "so many needed")
+
+
+def _of_different(m: Meaning) -> str | None:
+    """Of which field the values differ of what is needed so often; None where the language cannot say it."""
+    found = {a.said for a in m.adjuncts if a.kind in ("different", "so many", "after so many") and a.said}
+    one = len(found) < 2 and (_is_so_often(m) or not found) and (not found or len(m.same_fields() or ()) < 2)
+    return next(iter(found), "") if one else None
 
 
 def _only_this(m: Meaning) -> bool:
@@ -56,6 +72,7 @@ _BEFORE_IT = (
     "pass",
     "adjacent",
     "so many before",
+    "so many needed",
 )
 """Demands on what comes first: `needs the gate opened afterwards` is none."""
 
@@ -92,5 +109,7 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
     if m.demand.how == "again" and not kinds:
         return None
     way = WAYS.get("only" if only else m.demand.kind, {}).get(kinds)
-    said = way(m) if way is not None else None
-    return None if said is None else f"{said}{_with_the_same(same)}"
+    said, different = way(m) if way is not None else None, _of_different(m)
+    if m.is_of_it_alone and _is_so_often(m):
+        same = ()
+    return None if said is None or different is None else f"{said}{_with_the_same(same, different)}"

@@ -427,6 +427,9 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "succeed": _ENDING,
     "never fail": {(): lambda m: f"{m.a} must never fail"},
     "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
+    "so many needed": {
+        ("before",): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.b('before')}"
+    },
     "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
     "first": {
         (): lambda m: f"The first call must be {m.a}",
