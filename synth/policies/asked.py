@@ -232,6 +232,7 @@ def _one(text: str, at: int, alone: bool) -> Read | None:
 
 _PLACES = "production|prod|preprod|staging|development|dev|sandbox|preview|canary|beta|qa|uat"
 """Where software runs: said without the word for it."""
+_BRANCHES = "main|master|trunk|develop"
 _NO_CODE = (
     r"(?!(?:EUR|USD|GBP|CHF|JPY|EOD|ASAP|UTC|GMT|CES?T|[AP]M|OK|IDS?|IBAN|BIC|SKU|UR[IL]|IP|SIM|VIN|SSN|PIN|OTP"
     r"|ISBN|API|DB|SQL|UUID|PNR)\b)"
@@ -240,11 +241,13 @@ CODES = rf"(?:(?-i:{_NO_CODE}[A-Z][A-Z0-9_-]+)|{_PLACES})"
 """Values that say themselves what they are of: `US`, `prod`."""
 _UNNAMED = _words(
     r"(?:(?:in|to|into|for|from|on|at|by|via) (?:either )?(?=[\"\u201c]|(?-i:[A-Z]{2}|[A-Z][A-Z0-9_-]+\b))"
-    rf"|(?:in|to|into|on|from|against) (?=(?:{_PLACES})\b)|by (?=(?:voice|video|pin|otp|passkey)\b))"
+    rf"|(?:in|to|into|on|from|against) (?=(?:{_PLACES})\b)|(?:to|into|onto|on|from) (?=(?:{_BRANCHES})\b)"
+    r"|by (?=(?:voice|video|pin|otp|passkey)\b))"
 )
 _SOME = _words(r"with (?P<some>an|any|some|no) argument (?=[\"\u201c])")
 _ONE_UNNAMED = _words(
-    rf"\"(?P<q>[^\"]+)\"|\u201c(?P<p>[^\u201d]+)\u201d|(?P<v>{CODES}|voice|video|pin|otp|passkey)(?![\w-])"
+    rf"\"(?P<q>[^\"]+)\"|\u201c(?P<p>[^\u201d]+)\u201d|(?P<v>{CODES}|{_BRANCHES}|voice|video|pin|otp"
+    r"|passkey)(?![\w-])"
 )
 
 

@@ -11,7 +11,7 @@ import re
 from synth.policies.nouns import Meant
 from synth.policies.patterns import compiled
 from synth.policies.texts import clock_of
-from synth.policies.where import Comparison, Op, Path
+from synth.policies.where import Comparison, Op, Path, Type
 
 _ONE = r"(?:\"([^\"]+)\"|\u201c([^\u201d]+)\u201d)"
 _PARTS: tuple[tuple[str, Op], ...] = (
@@ -26,6 +26,11 @@ _LENGTHS: tuple[tuple[str, Op], ...] = (
 _TIMES: tuple[tuple[str, Op], ...] = (
     ("no earlier than", ">="), ("no later than", "<="), ("later than", ">"), ("earlier than", "<"),
     ("outside", "outside"), ("between", "inside"),
+)  # fmt: skip
+_NEIGHBOURS: tuple[tuple[str, Op, Type], ...] = (
+    ("equal to", "same", "text"), ("different from", "differs", "text"),
+    ("(?:of )?at least", ">=", "number"), ("(?:of )?at most", "<=", "number"), ("over", ">", "number"),
+    ("under", "<", "number"),
 )  # fmt: skip
 _CLOCK = r"(\d\d?:\d\d)"
 
@@ -74,8 +79,7 @@ def _multiple(text: str, at: int, path: Path) -> tuple[Comparison, int] | None:
 
 
 def _neighbour(text: str, at: int, path: Path) -> tuple[Comparison, int] | None:
-    m = compiled(r" (?P<how>equal to|different from) its (?P<f>[a-z]\w*)(?![\w.])").match(text, at)
-    if m is None:
-        return None
-    op: Op = "same" if m["how"].lower() == "equal to" else "differs"
-    return Comparison(path, op, other=(Meant(m["f"]),)), m.end()
+    for words, op, type_ in _NEIGHBOURS:
+        if m := compiled(rf" (?:{words}) its (?P<f>[a-z]\w*)(?![\w.])").match(text, at):
+            return Comparison(path, op, type_, other=(Meant(m["f"]),)), m.end()
+    return None

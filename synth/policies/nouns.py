@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -63,19 +63,31 @@ class Each(Noun):
     __slots__ = ()
 
 
-_SIDES = frozenset([
-    "from", "to", "into", "source", "src", "target", "destination", "dest", "dst", "origin", "old", "new",
-    "previous", "current", "next", "by", "author", "reviewer", "approver", "requester", "sender", "recipient",
-    "payer", "payee", "buyer", "seller", "owner", "assignee",
-])  # fmt: skip
-"""In names of arguments that are one of two of a kind."""
+_SIDES = (
+    frozenset([
+        "from", "to", "into", "source", "src", "target", "destination", "dest", "dst", "origin", "old", "new",
+        "previous", "current", "next",
+    ]),
+    frozenset([
+        "by", "author", "reviewer", "approver", "requester", "sender", "recipient", "payer", "payee", "buyer",
+        "seller", "owner", "assignee",
+    ]),
+)  # fmt: skip
+"""In names of arguments that are one of two of a kind: places or states, and people."""
+
+
+def _is_of_two(key: str, keys: Sequence[str]) -> bool:
+    """Has a call another argument of the kind, too?"""
+    return any(
+        kind & {*words_of(key)} and sum(1 for one in keys if kind & {*words_of(one)}) > 1 for kind in _SIDES
+    )
 
 
 class Somewhere(Noun):
     """Some argument of a call, whichever has one of the values: `in production`, `sms notifications`.
 
     Where none has, any other text tells that the call is no such one; a call without one leaves that open.
-    So does one that has it on one of two sides: `to "ICU"` is not said of `from_ward`.
+    So does one that has it on one of two sides: `to "ICU"` is not said of `from_ward`, or a flag: `express`.
     """
 
     values: frozenset[str]
@@ -91,9 +103,11 @@ class Somewhere(Noun):
     def key_in(self, value: Mapping[str, Any]) -> str:
         named = [key for key, given in value.items() if _is_name(given)]
         if own := [key for key in named if plain_name(value[key]) in self.values]:
-            sides = [key for key in named if _SIDES & {*words_of(key)}]
-            plain = [key for key in own if key not in sides]
-            return plain[0] if plain else (own[0] if len(sides) == 1 else str(self))
+            plain = [key for key in own if not _is_of_two(key, named)]
+            return plain[0] if plain else str(self)
+        flags = [key for key, given in value.items() if isinstance(given, bool)]
+        if set(map(plain_name, flags)) & self.values:
+            return str(self)
         texts = [key for key in named if isinstance(value[key], str)]
         return texts[0] if texts and not any(map(self._may_be_in, value.values())) else str(self)
 

@@ -112,7 +112,12 @@ def _told_shortly(text: str, names: Names) -> Iterator[str]:
             yield f"{text[: m.end('n')]} that {was} {text[m.start('d') :]}"
 
 
-_SAID_BEFORE = rf"(?:{CODES}|{CHANNELS}|{MEANS}|voice|video)"
+_CHOICES = (
+    "express|overnight|credit|debit|savings|squash|canary|incremental|differential|economy|silver|platinum"
+    "|deluxe|instant"
+)
+"""Words before a thing that say which of several kinds it is."""
+_SAID_BEFORE = rf"(?:{CODES}|{CHANNELS}|{MEANS}|voice|video|{_CHOICES})"
 
 
 def _before_its_noun(text: str, names: Names) -> Iterator[str]:

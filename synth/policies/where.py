@@ -89,6 +89,9 @@ class Comparison:
         second = of(self.other)
         if value is None or second is None:
             return None
+        if self.op in _ORDER:
+            numbers = type_of(value) == type_of(second) == "number"
+            return _ORDER[self.op](value, second) if numbers else None
         alike = equal(value, second)
         if alike is False and nearly_equal(value, second):
             return None
@@ -147,6 +150,8 @@ class Comparison:
             return value.what
         if value is None:
             return "is missing"
+        if self.other and self.op in _ORDER:
+            return f"is {_brief(value)}, and both must be numbers"
         if self.other or (isinstance(value, str) and self.op in _PARTS):
             return f"is {_brief(value)}, which is so but for its spelling"
         return f"is {_brief(value)}, not {_NAMED[self.type]}"
@@ -164,6 +169,8 @@ class Comparison:
             return f"with {some} argument {' or '.join(map(_literal, self.values))}"
         if self.op in ("given", "missing"):
             return f"whose {name} is {self.op}"
+        if self.other and self.op in _ORDER:
+            return f"with {name} {_SAID[self.op]}its {'.'.join(self.other)}"
         if self.other:
             return f"with {name} {_SAID[self.op]}{'.'.join(self.other)}"
         behind = " characters" if self.type == "length" else ""
@@ -183,7 +190,7 @@ class Comparison:
         if self.op in ("given", "missing"):
             yield from ("given", None)
         elif self.other:
-            yield from ("one", "another")
+            yield from (1, 2) if self.op in _ORDER else ("one", "another")
         elif self.type == "length":
             yield from ("x" * max(0, int(n) + more) for n in self.values for more in (0, 1, -1))
         elif self.type == "clock":

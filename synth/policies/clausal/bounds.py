@@ -279,7 +279,8 @@ _NO_ARGUMENT = (
     "|given|chosen|stated|provided|specified|supplied|maximum|maximal|minimum|minimal|highest|lowest|largest"
     "|smallest|possible|exceeding|starting|beginning|ending|containing|left|that|which|who|keep|ensure|leave"
     "|agents?|steps|multiples|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
-    "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|covers?|spans?|first|last|beforehand|afterwards?|already|now|anybody|nobody"
+    "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|spans?"
+    r"|covers?(?! (?:of|on)\b)|first|last|beforehand|afterwards?|already|now|anybody|nobody"
 )
 _ONE = rf"(?!(?:{_SMALL}|{_NO_ARGUMENT})(?![\w'-]))[a-z]\w*"
 _MORE = rf"(?:number|count|{_ONE})"

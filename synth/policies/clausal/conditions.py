@@ -326,7 +326,7 @@ CONDITIONS: dict[str, Rule] = {
         ("{w:whos} 's {f:field}", _whose),
         (f"the_number_of {{f:plain field}} {OF} {{w:whos}}", _whose),
         ("the_number_of {f:plain field} {w:when given}", _whose),
-        ("{w:whos} {f:plain field}", _whose),
+        ("{w:whos} {f:plain field}", lambda p: _whose(p) if p["f"][-1] not in ("id", "ids") else None),
         ("{f:field} {w:when given}", _whose),
     ],
     # conditions

@@ -11,6 +11,7 @@ from synth.policies.clausal.against import AGAINST
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.conditions import CONDITIONS
 from synth.policies.clausal.depending import DEPENDING, AsLatest, NeededFirst
+from synth.policies.clausal.fitting import FITTING
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.passing import PASSING
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
@@ -80,7 +81,7 @@ def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
     return {
         **rules,
-        **together(own, PASSING, CONDITIONS, VALUES_FIRST, DEPENDING, AGAINST),
+        **together(own, FITTING, PASSING, CONDITIONS, VALUES_FIRST, DEPENDING, AGAINST),
         "told": told(actions.values()),
         "checked": checked(actions.values()),
     }

@@ -29,8 +29,8 @@ def _in_what(p: Parts) -> Given | None:
 
 
 def _of_noun_field(p: Parts) -> Given | None:
-    """`voucher value`: not `the technician assigned`."""
-    done = compiled(r".*(?:ed|ing)").fullmatch(p["f"][-1]) is not None
+    """`voucher value`: not `the technician assigned`, nor the `trip ids` of whatever call."""
+    done = compiled(r".*(?:ed|ing)|ids?").fullmatch(p["f"][-1]) is not None
     return None if done else _of_field(p)
 
 
