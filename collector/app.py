@@ -35,6 +35,7 @@ from collector.api import (
     runs,
     trying,
 )
+from collector.fair import REFUSED_SECONDS
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import PROBES, guarded, refusal, refuse
@@ -62,6 +63,8 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 ANSWER_SECONDS = 0.002
 """Of the event loop, for a page or an answer of the API: so many are begun until others have their turn."""
+AT_ONCE = (*PROBES, "/api/v1/guard")
+"""Answered without waiting for others: a tool waits for the guard."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 API = (
@@ -91,6 +94,7 @@ def create_app(service: Service) -> App:
     """The whole collector over HTTP; the shutdown event closes the service."""
     web, settings = _web(service), service.settings
     otlp, answer = receiver(service.intake), partial(noted, web)
+    questions, refusals = service.questions, service.refusals
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -102,11 +106,20 @@ def create_app(service: Service) -> App:
             if why := refusal(scope, settings):
                 await refuse(send, why)
             elif scope["path"] in PATHS:
-                await measured(otlp, scope, receive, send, service.telemetry)
-            else:
-                if scope["path"] not in PROBES:
-                    await service.intake.slices.begin(f"{seen.address} asks", ANSWER_SECONDS)
+                await refusals.turn(seen.address)
+                status, _ = await measured(otlp, scope, receive, send, service.telemetry)
+                if status == 200:
+                    refusals.sent(seen.address)
+                    questions.sent(seen.address)
+                elif is_refused(status):
+                    refusals.took(seen.address, REFUSED_SECONDS)
+            elif scope["path"] in AT_ONCE:
                 await measured(answer, scope, receive, send, service.telemetry)
+            else:
+                await questions.turn(seen.address)
+                await service.intake.slices.begin(f"{seen.address} asks", ANSWER_SECONDS)
+                status, seconds = await measured(answer, scope, receive, send, service.telemetry)
+                questions.took(seen.address, max(seconds, REFUSED_SECONDS * is_refused(status)))
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)
 
@@ -118,8 +131,13 @@ def sender_of(scope: Any) -> Sender:
     return Sender((scope.get("client") or ("",))[0], scope["scheme"])
 
 
-async def measured(app: App, scope: Any, receive: Any, send: Any, telemetry: Telemetry) -> None:
-    """Answer a request, and count how long that took and how it ended."""
+def is_refused(status: int) -> bool:
+    """Was it the sender's fault?"""
+    return 400 <= status < 500 and status not in (408, 429)
+
+
+async def measured(app: App, scope: Any, receive: Any, send: Any, telemetry: Telemetry) -> tuple[int, float]:
+    """Answer a request, and count how long that took (seconds) and how it ended (status)."""
     status, began = 0, time.perf_counter()
 
     async def watched(message: Any) -> None:
@@ -132,7 +150,9 @@ async def measured(app: App, scope: Any, receive: Any, send: Any, telemetry: Tel
         await app(scope, receive, watched)
     finally:
         route = scope["path"] if scope["path"] in PATHS else getattr(scope.get("route"), "path", "other")
-        telemetry.answered(route, scope["method"], status, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        telemetry.answered(route, scope["method"], status, seconds)
+    return status, seconds
 
 
 async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -10,6 +11,16 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
+LONGEST_WAIT = 1.0
+"""Seconds that a question waits for others of the same address, at most; what they cost is known as long."""
+SENT_SECONDS = 2.0
+"""Somebody who has sent spans since sends."""
+LONGEST_COST = 0.05
+"""Seconds that an answer counts at most: it may have waited for something, and not worked."""
+REFUSED_SECONDS = 0.02
+"""What is refused counts as if it had taken so long: nobody needs very many refusals."""
+TIMES = 2
+"""An address has half of the time for its questions, while others send."""
 SLICE_SECONDS = 0.004
 """Of work in one go of the event loop; what is ready beside it waits no longer than that and one more."""
 
@@ -125,3 +136,62 @@ class Slices:
                 turn.set_result(None)
                 self._clear_soon()
                 return
+
+
+class Pace:
+    """Who asks much and fast waits between two answers, while somebody else sends spans.
+
+    An address has one answer after the other then, with as much time between them as they take.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._costs: OrderedDict[str, _Cost] = OrderedDict()
+        """Of each address that was answered within the last second; the one answered last stands last."""
+        self._sender, self._sent, self._other_sent = "", -math.inf, -math.inf
+        """Who sent last, and when; and when anybody else did."""
+
+    def sent(self, who: str) -> None:
+        """This address sends spans."""
+        if who != self._sender:
+            self._sender, self._other_sent = who, self._sent
+        self._sent = self._clock()
+
+    def took(self, who: str, seconds: float) -> None:
+        """An answer to this address took so long."""
+        now, seconds = self._clock(), min(seconds, LONGEST_COST)
+        cost = self._costs.pop(who, None) or _Cost(now, seconds)
+        cost.at, cost.seconds = now, (cost.seconds + seconds) / 2
+        self._costs[who] = cost
+        while self._costs and now - next(iter(self._costs.values())).at > LONGEST_WAIT:
+            self._costs.popitem(last=False)
+
+    async def turn(self, who: str) -> None:
+        """Returns when this address may be answered again."""
+        if seconds := self.wait(who):
+            await asyncio.sleep(seconds)
+
+    def wait(self, who: str) -> float:
+        """Seconds until this address may be answered again; the next one of it comes after that."""
+        now = self._clock()
+        cost = self._costs.get(who)
+        if cost is None or now - cost.at > LONGEST_WAIT or not self._others_send(who, now):
+            return 0.0
+        begins = max(now, cost.next)
+        cost.next = min(begins + TIMES * cost.seconds, now + LONGEST_WAIT)
+        return begins - now
+
+    def _others_send(self, who: str, now: float) -> bool:
+        return now - (self._other_sent if who == self._sender else self._sent) < SENT_SECONDS
+
+
+class _Cost:
+    """What answers to one address cost."""
+
+    __slots__ = ("at", "next", "seconds")
+
+    def __init__(self, now: float, seconds: float) -> None:
+        self.at = self.next = now
+        """When it was answered last, and when it is answered next."""
+        self.seconds = seconds
+        """That an answer takes, about."""

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import uvicorn
@@ -24,6 +25,7 @@ from collector import logs, memory
 from collector.app import create_app
 from collector.clock import Clock
 from collector.doors import Doors
+from collector.fair import REFUSED_SECONDS, Pace
 from collector.pipeline.garbage import ANSWERING, ANSWERING_ROUNDS, calm_garbage_collection
 from collector.service import Service
 from collector.settings import READY, Settings
@@ -169,7 +171,7 @@ class Server:
         service = service or Service(settings)
         config = uvicorn.Config(
             create_app(service),
-            http=type("Connection", (BoundedHeads,), {"doors": service.doors}),
+            http=type("Connection", (BoundedHeads,), {"doors": service.doors, "refusals": service.refusals}),
             backlog=BACKLOG,
             ws="none",
             lifespan="on",
@@ -232,6 +234,7 @@ class BoundedHeads(HttpToolsProtocol):
     """The HTTP side of one connection; request line and headers are bounded in size and time."""
 
     doors: ClassVar[Doors]
+    refusals: ClassVar[Pace]
     greeting: Greeting | None = None
     """What it was until it had shaken hands."""
     head_bytes = HEAD_BYTES
@@ -243,6 +246,7 @@ class BoundedHeads(HttpToolsProtocol):
     _pieces = _body_size = _beside = 0
     """Of the body that comes: its parts, their bytes, and all bytes that came since its head."""
     _timer: asyncio.TimerHandle | None = None
+    _is_refused = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -252,7 +256,7 @@ class BoundedHeads(HttpToolsProtocol):
         if self.doors.enter(self, self.client[0] if self.client else ""):
             self._start_timer()
         else:
-            self._refuse(b"503 Service Unavailable", b"\r\nretry-after: 1")
+            self._end(b"503 Service Unavailable", b"\r\nretry-after: 1")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -346,11 +350,30 @@ class BoundedHeads(HttpToolsProtocol):
             self._timer = None
 
     def send_400_response(self, msg: str) -> None:
-        if not self.transport.is_closing():
-            super().send_400_response(msg)
+        self._in_its_turn(partial(super().send_400_response, msg))
 
-    def _refuse(self, status: bytes, more: bytes = b"") -> None:
+    def _refuse(self, status: bytes) -> None:
+        self._in_its_turn(partial(self._end, status))
+
+    def _end(self, status: bytes, more: bytes = b"") -> None:
+        headers = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        self.transport.write(b"HTTP/1.1 " + status + more + headers)
+        self.transport.close()
+
+    def _in_its_turn(self, refuse: Callable[[], object]) -> None:
+        """Refuse what came, but not one thing right after the other; nothing more is read meanwhile."""
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._is_refused = True
+        address = self.client[0] if self.client else ""
+        self.refusals.took(address, REFUSED_SECONDS)
+        wait = self.refusals.wait(address)
+        if wait:
+            self.transport.pause_reading()
+            self.loop.call_later(wait, self._unless_gone, refuse)
+        else:
+            refuse()
+
+    def _unless_gone(self, refuse: Callable[[], object]) -> None:
         if not self.transport.is_closing():
-            headers = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            self.transport.write(b"HTTP/1.1 " + status + more + headers)
-            self.transport.close()
+            refuse()

@@ -24,6 +24,7 @@ from collector.budget import Budget
 from collector.clock import Clock, passed
 from collector.doors import Doors
 from collector.errors import Overloaded
+from collector.fair import Pace
 from collector.fronts import Fronts, InClear, Sender
 from collector.guarded import Guarded
 from collector.judging.bind import case_texts
@@ -110,6 +111,8 @@ class Service:
         """Held while a long list that was sent is read and stored."""
         self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget, self.crew.room)
+        self.questions, self.refusals = Pace(), Pace()
+        """How fast answers of pages and of the API follow each other, and those that say what is wrong."""
         self.telemetry, self.quota = Telemetry(), Quota(settings.max_spans_per_second)
         self.remembered = Remembered()
         self.compared = Remembered(most=COMPARED)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from itertools import pairwise
 
 import pytest
 
 from collector import fair
-from collector.fair import SLICE_SECONDS, Slices, Turns
+from collector.fair import SLICE_SECONDS, Pace, Slices, Turns
 
 
 def test_senders_take_turns() -> None:
@@ -148,3 +149,83 @@ def test_work_that_was_only_begun_uses_up_its_slice() -> None:
         return before, slices.is_free
 
     assert asyncio.run(scene()) == (False, True)
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def pace_where_somebody_sends() -> tuple[Pace, Time]:
+    clock = Time()
+    made = Pace(clock)
+    made.sent("sender")
+    return made, clock
+
+
+def test_who_asks_one_thing_after_the_other_has_half_of_the_time() -> None:
+    pace, clock = pace_where_somebody_sends()
+    pace.took("asker", 0.01)
+    waits = []
+    for _ in range(5):
+        waits.append(pace.wait("asker"))
+        clock.now += waits[-1] + 0.01
+        pace.took("asker", 0.01)
+    assert waits == pytest.approx([0.0, 0.01, 0.01, 0.01, 0.01])
+
+
+def test_many_questions_at_once_are_answered_one_after_the_other() -> None:
+    pace, _ = pace_where_somebody_sends()
+    pace.took("asker", 0.01)
+    assert [pace.wait("asker") for _ in range(4)] == pytest.approx([0.0, 0.02, 0.04, 0.06])
+    assert [pace.wait("asker") for _ in range(99)][-1] == pytest.approx(fair.LONGEST_WAIT)
+    assert pace.wait("another") == 0.0
+
+
+@pytest.mark.parametrize("away", ["nobody sends", "only the asker sends", "the other one sent long ago"])
+def test_nobody_waits_for_nobody(away: str) -> None:
+    clock = Time()
+    pace = Pace(clock)
+    if away == "the other one sent long ago":
+        pace.sent("sender")
+        clock.now += fair.SENT_SECONDS
+    if away == "only the asker sends":
+        pace.sent("asker")
+        pace.sent("asker")
+    pace.took("asker", 0.05)
+    assert [pace.wait("asker") for _ in range(9)] == [0.0] * 9
+
+
+def test_a_sender_that_asks_waits_for_the_one_that_sent_before_it() -> None:
+    pace, _ = pace_where_somebody_sends()
+    pace.sent("asker")
+    pace.took("asker", 0.01)
+    assert [pace.wait("asker") for _ in range(2)] == pytest.approx([0.0, 0.02])
+
+
+def test_an_answer_that_waited_counts_little_and_is_forgotten_soon() -> None:
+    pace, clock = pace_where_somebody_sends()
+    pace.took("asker", 30.0)
+    assert [pace.wait("asker") for _ in range(2)] == pytest.approx([0.0, fair.TIMES * fair.LONGEST_COST])
+    clock.now += fair.LONGEST_WAIT + 0.1
+    assert pace.wait("asker") == 0.0
+    for number in range(1_000):
+        pace.took(f"asker {number}", 0.001)
+        clock.now += 0.01
+    assert len(pace._costs) <= 1 + fair.LONGEST_WAIT / 0.01
+
+
+def test_turns_are_waited_for() -> None:
+    async def main() -> float:
+        pace = Pace()
+        pace.sent("sender")
+        pace.took("asker", 0.05)
+        await pace.turn("asker")
+        began = time.monotonic()
+        await pace.turn("asker")
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) >= 0.09
