@@ -45,12 +45,13 @@ LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 
 @dataclass(slots=True)
 class Looks:
-    """How often somebody looked at what a call leaves to its attributes."""
+    """How often somebody looked at a value of a call: what it was given or gave, or what of it is known."""
 
     times: int = 0
 
 
 LOOKED = Looks()
+VALUES = frozenset(("arguments", "result", "partly"))
 
 
 class DeferredCall(ToolCall):
@@ -64,7 +65,7 @@ class DeferredCall(ToolCall):
         read = LATER.get(name)
         if read is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        LOOKED.times += 1
+        LOOKED.times += name in VALUES
         value = read(self.said) if name != "partly" else _partly(self, self.said)
         object.__setattr__(self, name, value)
         return value

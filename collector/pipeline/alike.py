@@ -4,7 +4,8 @@ Two short traces of the same program often differ only in ids, in instants and i
 given and gave (see `otlp.shape`). Where the policies of their project ask for the order of calls alone, and
 nobody looked at such a value on the way to the conclusion about the first of them, that of the other is the
 same. What it was judged by must be the same as well: policies, known names of tools, whether it has ended.
-Violations are not kept: the plan that would have worked depends on how long calls took.
+Of violations those are kept whose plan that would have worked is one of places in the order: where calls
+came one after the other they do so in every plan, however long each took.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
+
+import orjson
 
 from collector.dialects import DIALECTS, every_dialect
 from collector.dialects.deferred import LOOKED, DeferredCall
@@ -20,7 +25,7 @@ from collector.judging.bind import Arrival, ending
 from collector.judging.conclude import Known
 from collector.judging.joining import Read
 from collector.judging.policies import Policies
-from collector.model import Rebuilt
+from collector.model import Rebuilt, ToolCall
 from collector.otlp.shape import Shape, shape_of
 from collector.pipeline.reading import KEPT_SECONDS, rebuilt_run
 from collector.settings import Settings
@@ -30,6 +35,7 @@ from collector.store.work import Claim, Closing, Conclusion
 MOST = 512
 """Shapes that are kept, those that were seen last; each holds what its first run said."""
 KEPT = frozenset(("ok", "not_applicable", "unsupported"))
+MENDED = KEPT | {"violated"}
 Standard = tuple[float | None, bool, bool, bool]
 """Allowed skew of clocks, whether Z3 is asked, whether the run is complete, whether it soon is."""
 
@@ -122,9 +128,11 @@ class Alike:
     ) -> None:
         """Keep a conclusion for others of the shape; `looked`: of `LOOKED` before it was reached."""
         seen = self._seen.get(claim.run)
-        if seen is None or looked != LOOKED.times or not _holds_for_others(found, policies):
+        if seen is None or looked != LOOKED.times:
             return
         known = seen.known
+        if not _holds_for_others(found, policies, known.rebuilt):
+            return
         if _stands_alone(claim, known.rebuilt, facts):
             names = facts.names.get(claim.project)
             if known.judged_by[0] is not policies or known.judged_by[1] is not names:
@@ -171,16 +179,41 @@ def _stands_alone(claim: Claim, rebuilt: Rebuilt, facts: Known) -> bool:
     )
 
 
-def _holds_for_others(found: Conclusion, policies: Policies) -> bool:
-    """Is a conclusion one by policies alone that neither names instants nor looked for another plan?"""
-    results = found.policies or {}
-    closed = found.closing.conclusion if found.closing else found
-    return (
-        len(results) == sum(map(len, policies.run_files))
-        and KEPT.issuperset(results.values())
-        and KEPT.issuperset((closed.policies or {}).values())
-        and not any((found.findings, found.wakes, found.broken, closed.findings, closed.wakes, closed.broken))
+def _holds_for_others(found: Conclusion, policies: Policies, rebuilt: Rebuilt) -> bool:
+    """Is a conclusion one by policies alone that names no instants, nor a plan that depends on them?"""
+    both = (found, found.closing.conclusion) if found.closing else (found,)
+    if any(one.wakes or len(one.findings) != one.summary["findings"] for one in both):
+        return False
+    results = [one.policies or {} for one in both]
+    if len(results[0]) != sum(map(len, policies.run_files)):
+        return False
+    said = {verdict for one in results for verdict in one.values()}
+    if "violated" not in said:
+        return said <= KEPT and not any(one.findings or one.broken for one in both)
+    return said <= MENDED and _in_turn(rebuilt.run.calls) and all(map(_is_mended, both))
+
+
+def _is_mended(found: Conclusion) -> bool:
+    """Was a plan found for each violation, and may nothing that comes put one right?"""
+    results = orjson.loads(found.body)["policies"]
+    return all("repair" in one for one in results if one["verdict"] == "violated") and not any(
+        "pending" in one for one in results
     )
+
+
+def _in_turn(calls: Sequence[ToolCall]) -> bool:
+    """Did each call begin when the one before had ended?"""
+    times = [time for call in calls if (time := _exact_times(call)) is not None]
+    times.sort(key=itemgetter(0))
+    return len(times) == len(calls) and all(one[1] <= after[0] for one, after in pairwise(times))
+
+
+def _exact_times(call: ToolCall) -> tuple[int, int] | None:
+    """Begin and end of a call, where both are instants of the one clock of its run."""
+    start, end = call.start, call.end
+    if start is None or end is None or not call.finished or call.extra:
+        return None
+    return (start[0], end[0]) if start[0] == start[1] <= end[0] == end[1] else None
 
 
 def _of_another(found: Conclusion, claim: Claim, shape: Shape, look_again: float | None) -> Conclusion:
@@ -204,8 +237,10 @@ def _with(
         body=found.body,
         next_due=next_due,
         tools=found.tools,
+        findings=found.findings,
         policies=found.policies,
         guards=found.guards,
         awaits=found.awaits,
+        broken=found.broken,
         closing=closing,
     )

@@ -186,6 +186,40 @@ def test_every_row_is_as_if_each_run_had_been_judged(
         assert many <= len(conclusions) == 30
 
 
+def in_turn(dice: random.Random) -> bytes:
+    """A trace of calls one after the other, of any length, with and without time between them."""
+    trace, at = f"{dice.getrandbits(128):032x}", T0 + dice.randrange(10**15)
+    root = {"trace": trace, "id": 1, "start": at, "end": at + 10**12, "at": {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a",
+    }}  # fmt: skip
+    spans = []
+    for number in range(dice.choice((2, 2, 2, 3))):
+        start = at + dice.choice((0, *[dice.randrange(1, 10**9)] * 5))
+        at = start + dice.choice((0, *[1, dice.randrange(1, 100 * MS), dice.randrange(1, 10**9)] * 2))
+        spans.append({"trace": trace, "id": number + 2, "parent": 1, "start": start, "end": at, "at": {
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": dice.choice(TOOLS[:3]),
+            "gen_ai.tool.call.id": f"c{number}", "gen_ai.tool.call.arguments": f'{{"id": {dice.random()}}}',
+        }})  # fmt: skip
+    return request(*spans, root, scope="vendor").SerializeToString()
+
+
+@pytest.mark.parametrize("z3", ["off", "all"])
+def test_a_plan_for_calls_in_turn_is_that_of_every_run_of_the_shape(
+    made: list[Judge], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conclusions: list[Any], z3: str
+) -> None:
+    """However long its calls took; every row is as if each run had been judged."""
+    rules = (ORDER[0], ORDER[2], "Pay must happen at most once.", "Verify must be the first call.")
+    with seeded() as dice:
+        bodies = [in_turn(dice) for _ in range(150 if z3 == "off" else 60)]
+        found = judged(made, tmp_path / "alike", bodies, rules, z3_check_policies=z3)
+        many = len(conclusions)
+        conclusions.clear()
+        monkeypatch.setattr(alike, "shape_of", lambda *_: None)
+        assert judged(made, tmp_path / "each", bodies, rules, z3_check_policies=z3) == found
+        assert len(conclusions) == len(bodies)
+        assert many < len(bodies) * 0.95
+
+
 @pytest.fixture
 def judge(made: list[Judge], tmp_path: Path) -> Judge:
     made.append(Judge(f"sqlite:///{tmp_path / 's.db'}", tmp_path))
@@ -196,14 +230,14 @@ def judge(made: list[Judge], tmp_path: Path) -> Judge:
 DAYS = itertools.count()
 
 
-def send(judge: Judge, *tools: str, backwards: bool = False, **of_agent: str) -> str:
-    """A run with calls of these tools one after the other, or the last one first; its id."""
+def send(judge: Judge, *tools: str, backwards: bool = False, lasts: int = 1, **of_agent: str) -> str:
+    """A run with calls of these tools that begin one after the other, or the last one first; its id."""
     trace = new_id()
     at = T0 + next(DAYS) * 86_400_000 * MS
     spans = [
         {
             "trace": trace, "id": number + 2, "parent": 1,
-            "start": at + place * MS + 1, "end": at + place * MS + 2,
+            "start": at + place * MS + 1, "end": at + place * MS + 1 + lasts,
             "at": {
                 "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool,
                 "gen_ai.tool.call.id": trace, "gen_ai.tool.call.arguments": f'{{"id": "{trace}"}}',
@@ -231,10 +265,27 @@ def test_runs_of_one_shape_are_judged_once(judge: Judge, conclusions: list[Any])
     judge.at(0)
     judge.at(GRACE)
     assert outcomes(judge, first, *others, *bad) == ["pass"] * 6 + ["fail"] * 2
-    assert conclusions == [first, *bad]
+    assert conclusions == [first, bad[0]]
     times = judge.rows(schema.runs, "started_ns", "ended_ns", "last_seen")
     assert len({started for started, _, _ in times}) == 8
     assert {(ended - started, seen) for started, ended, seen in times} == {(90 * MS, NOW)}
+
+
+def test_a_violation_is_judged_again_where_its_plan_depends_on_more_than_places(
+    judge: Judge, conclusions: list[Any]
+) -> None:
+    """On how long calls took that ran side by side, or on what they were given."""
+    send(judge, "verify", "pay", "receipt")  # whose names of tools are new
+    judge.at(0)
+    conclusions.clear()
+    beside = [send(judge, "pay", "verify", lasts=5 * MS) for _ in range(2)]
+    judge.at(0)
+    assert conclusions == beside
+    catalog.put_policy(judge.store, 1, "p", policy_text(MORE[:1]), now=NOW)
+    given = [send(judge, "pay", "verify") for _ in range(2)]
+    judge.at(0)
+    assert conclusions == [*beside, *given]
+    assert outcomes(judge, *beside, *given) == ["fail"] * 4
 
 
 def test_runs_that_tell_the_same_calls_in_another_order_are_not_alike(
