@@ -1,4 +1,4 @@
-"""A rule and what stands beside it: remarks, what must be the same, over what it holds; several at once."""
+"""A rule and what stands beside it: how it begins, remarks, what must be the same, over what it holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from synth.errors import BadInput
+from synth.policies.begun import begun
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.names import Names
 from synth.policies.remarks import remarked
@@ -29,7 +30,12 @@ def with_asides(sentence: str, names: Names, plain: Read, most: int = MOST_ASIDE
 
 
 def _beside(sentence: str, names: Names, plain: Read, most: int) -> PolicyKind | None:
-    for aside in (partial(remarked, names=names), compared_aside, beside_its_scope):
+    for aside in (
+        partial(begun, names=names),
+        partial(remarked, names=names),
+        compared_aside,
+        beside_its_scope,
+    ):
         try:
             rule = aside(sentence, read=lambda rest: with_asides(rest, names, plain, most))
         except BadInput:

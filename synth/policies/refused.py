@@ -22,6 +22,7 @@ from synth.policies.bans_of_two import (
     no_ban_after_each,
     no_ban_of_both,
 )
+from synth.policies.begun import as_ban
 from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
@@ -87,7 +88,8 @@ MAX_HINTED = 400
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
-    bare = without_brackets(needed_first(without_courtesies(sentence, names.actions)), names)
+    plain = as_ban(without_courtesies(sentence, names.actions), names)
+    bare = without_brackets(needed_first(plain), names)
     told = next(without_reason(bare, names), None)
     ways = (*_ways_to_read(bare, names), *((told,) if told else ()))
 

@@ -16,6 +16,7 @@ _WAYS = (
     rf"^(?P<rest>.+?)(?:,| [-\u2013\u2014])? {_SCOPE}$",
     rf"^(?P<rest>.+?),? [(\[]{_SCOPE}[)\]]$",
     rf"^{_SCOPE} (?P<rest>.+)$",
+    rf"^(?P<head>[^,:]+?) {_SCOPE} ?(?P<rest>: .+)$",
 )
 _ADDED = r"\b(?:(?:come|add|amount)s? (?:up )?to|totals?|sums?|altogether)\b"
 """What is added up says itself over what."""
@@ -29,7 +30,8 @@ def beside_its_scope(sentence: str, read: Callable[[str], PolicyKind]) -> Policy
     for pattern in _WAYS:
         if m := compiled(pattern).match(body):
             try:
-                rule = read(f"{m['rest'][:1].upper()}{m['rest'][1:]}")
+                said = f"{m.groupdict().get('head') or ''}{m['rest']}"
+                rule = read(f"{said[:1].upper()}{said[1:]}")
             except BadInput:
                 continue
             return None if _may_exclude(rule) else rule

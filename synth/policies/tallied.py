@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from synth.policies.action_forms import singular
 from synth.policies.kinds.against import ANY_HOW
 from synth.policies.kinds.count import number_of
 from synth.policies.patterns import compiled
@@ -162,7 +163,8 @@ def _different(m: re.Match[str]) -> str:
 
 def _one(field: str) -> str:
     """The name of an argument, of which there are several."""
-    return field[:-1] if field.endswith("s") and not field.endswith("ss") else field
+    *before, last = field.split("_")
+    return "_".join((*before, singular(last)))
 
 
 def _outcomes(m: re.Match[str]) -> str:

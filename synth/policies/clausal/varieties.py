@@ -14,7 +14,7 @@ from synth.policies.patterns import compiled
 
 _ONE = "one|1|exactly_one|exactly_1|at_most_one|at_most_1|only_one|only_1|a_single|just_one|one_single"
 _TO = "to|of|for|on|with|in|from|at|by|about|into|onto|over|through|via|using|across"
-THING = r"(?P<f>[a-z][a-z_]*(?: (?:id|number|code)\b)?)(?![\w'-])"
+THING = r"(?P<f>[a-z][a-z_]*(?: (?:ids?|numbers?|codes?|refs?|names?|references?|keys?)\b)?)(?![\w'-])"
 
 
 def different(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -67,8 +67,8 @@ def one_field(grammar: Grammar, at: int) -> Iterator[Found]:
 
 def field_of(words: str) -> str:
     """The argument that a noun names, of which there may be several."""
-    words = words.lower().replace(" ", "_")
-    return words.removesuffix("s") if words.endswith("_ids") else singular(words)
+    *before, last = words.lower().replace(" ", "_").split("_")
+    return "_".join((*before, singular(last)))
 
 
 def _varied(p: Parts) -> Demand | None:
@@ -179,6 +179,7 @@ VARIETIES: dict[str, Rule] = {
         (f"{AGENT} [{MAY}|{SHOULD}] {{e:acts}} {_TO} {{w:so many different}}", _varied),
         (f"{{e:acts}} {_TO} {{w:so many different}}", _varied),
         (f"{{e:events}} {_TO} {{w:so many different}}", _varied),
+        ("{e:events} {g:go} {w:so many different}", _varied),
         (f"{RUNS} {NO} [ever] {{g:deal}} {{w:different}}", lambda p: in_a_run(_any_varied(p))),
         (f"no run {MAY}|{SHOULD} [ever] {{g:deal}} {{w:different}}", lambda p: in_a_run(_any_varied(p))),
         (f"{RUNS} {NO} [ever] {{g:deal}} {{w:more of}}", lambda p: in_a_run(_any_varied(p))),
@@ -194,8 +195,10 @@ VARIETIES: dict[str, Rule] = {
     ],
     "varying": [("calls|tool_calls", lambda p: Event(ANY)), ("{e:event}", lambda p: p["e"])],
     "go": [
-        (f"[{SHOULD}] [always] go|goes|be|stay|remain|happen|run|are|is {_TO}", lambda p: True),
-        (f"[{SHOULD}] [always] use|have|concern|name|share|be_for|target|hit", lambda p: True),
+        (f"[{SHOULD}|{MAY}] [always] go|goes|be|stay|remain|happen|run|are|is|come {_TO}", lambda p: True),
+        (f"[{SHOULD}|{MAY}] [always] use|have|concern|name|share|be_for|target|hit|touch|affect|reach"
+         "|span|cover|involve",
+         lambda p: True),
     ],
     "deal": [
         ("deal|deals|work|works|be_concerned|is_concerned with|on", lambda p: True),
