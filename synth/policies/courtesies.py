@@ -61,7 +61,9 @@ _FIRMLY = (
     r"|at all times|full stop"
     r"|period|really|seriously|and that['\u2019]s it|and that is it|no matter what|whatever happens"
     r"|come what may|ok|okay|understood|as agreed|as always"
-    r"|under (?:any|all) circumstances|in all cases|in any case|no ifs,? no buts|this is (?:mandatory|binding"
+    r"|under (?:any|all) circumstances|in all cases|in any case|no ifs,? no buts|says (?:compliance"
+    r"|legal|finance|audit|security|management|the (?:boss|law|regulator|auditor))"
+    r"|and that['\u2019]s that|and that is that|and that['\u2019]s final|this is (?:mandatory|binding"
     r"|important|a must|non-negotiable)"
 )
 _ENDS = compiled(

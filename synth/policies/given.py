@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from synth.policies.action_forms import ARTICLES
-from synth.policies.beside import STOPS, WORD, in_order, is_action
+from synth.policies.beside import in_order, is_action
 from synth.policies.bounded import DET, ONE_VALUE, actions_named, bounded, upper
 from synth.policies.clausal.spelling import spelled
 from synth.policies.everyday import MODAL
@@ -28,7 +27,7 @@ def said_with_fields(body: str, names: Names) -> Iterator[str]:
         return
     text = compiled(r"\bzero\b").sub("0", spelled(body))
     seen = {body}
-    for way in (bounded, _only, _plain, _led, _of_the_second):
+    for way in (bounded, _only, _plain, _of_the_second):
         for said in (text, *_adjuncts(text, names)):
             for one in way(said, names):
                 for whole in (*_adjuncts(one, names), one):
@@ -144,35 +143,6 @@ def size_in(text: str) -> bool:
     at = compiled(r"(?:with [a-z_]+ (?:of )?|of )?").match(text)
     size = size_at(text, at.end() if at else 0)
     return size is not None and size.end == len(text)
-
-
-# ---------------------------------------------------------------- conditions that come first
-
-
-_SIDES = compiled("over|above|under|below|beyond|exceeding|than|least|most|to|of|not|no")
-"""`With amounts over 100` is no argument `amounts_over`."""
-
-
-def _led(text: str, names: Names) -> Iterator[str]:
-    """`For region north a technician may only be booked before 12:00`."""
-    m = compiled(
-        rf"(?:for|in|at|with|on|of) (?P<c>(?:the |a )?(?!(?:{STOPS})\b){WORD}(?: {WORD})?? "
-        rf"{ONE_VALUE}),? (?P<rest>(?:an?|the|no|any"
-        rf"|every|each|all|you|never|do not) .+)"
-    ).fullmatch(text)
-    if m is None:
-        return
-    condition = compiled(r"^(?:the|a) ").sub("", m["c"])
-    field, _, value = condition.rpartition(" ")
-    if any(is_action(word, names) or _SIDES.fullmatch(word) for word in field.split()):
-        return
-    if " " in field and compiled("(?-i:[a-z]+)").fullmatch(value):
-        return
-    for one in re.finditer(r"[\w'-]+", m["rest"]):
-        if one[0].lower() not in ARTICLES and is_action(one[0], names):
-            said = f"{m['rest'][: one.end()]} with {field.replace(' ', '_')} {value}{m['rest'][one.end() :]}"
-            yield upper(said)
-            return
 
 
 # ---------------------------------------------------------------- a thing, and two things that are done to it

@@ -79,3 +79,12 @@ def test_several_are_called_by_the_argument_of_one() -> None:
         "Vouchers may use at most 2 different room numbers",
     ):
         assert rule_of(said).different == ("room_number",), said
+
+
+def test_what_is_in_front_is_said_of_what_needs_something() -> None:
+    wanted = rule_of("If country is US, page lead must happen before refund ticket")
+    for said in (
+        "For country US a lead must be paged before a refund",
+        "In country US, page a lead before a refund",
+    ):
+        assert [t.where for t in rule_of(said).tools] == [t.where for t in wanted.tools], said
