@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from collector.app import is_refused
 from collector.fair import REFUSED_SECONDS, TIMES, Pace
 from tests.support.traces import PROTOBUF, Client, agent_request, new_id
 
@@ -92,3 +93,8 @@ def test_who_probes_and_who_guards_does_not_wait(fresh: Client, monkeypatch: pyt
         assert waited == []
         client.get("/runs")
     assert waited == [ELSEWHERE]
+
+
+def test_who_is_to_come_again_is_not_refused() -> None:
+    said = (200, 302, 400, 401, 404, 408, 413, 429, 500, 503)
+    assert [status for status in said if is_refused(status)] == [400, 401, 404, 413]
