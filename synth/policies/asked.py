@@ -134,7 +134,7 @@ _JOIN_NOT = _words(r"(?:, (?:or |nor |and )?| or | nor | and )")
 _STOP = (
     r"(?!(?:at|least|most|more|less|than|an?|the|same|each|every|any|all|up|exactly|only|over|above|under"
     r"|below|last"
-    r"|first|next|past|one|two|no|not|its|their|this|that|these|those|it|them|between|within|other|another"
+    r"|first|next|past|different|one|two|no|not|its|their|this|that|these|those|it|them|between|within|other|another"
     r"|either"
     r"|both|some|such|runs?|conversations?|sessions?|turns?|messages?|steps?|times?|calls?|minutes?|hours?"
     r"|days?"

@@ -55,6 +55,7 @@ from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.tool_names import with_phrases
 from synth.policies.two_in_one import two_limits
+from synth.policies.weak_words import no_question, no_weak_words
 from synth.policies.wholes import in_short, of_a_run, sum_of
 
 Hint = tuple[str, str]
@@ -88,6 +89,7 @@ MAX_HINTED = 400
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
+    no_question(sentence)
     plain = as_ban(without_courtesies(sentence, names.actions), names)
     bare = without_brackets(needed_first(plain), names)
     told = next(without_reason(bare, names), None)
@@ -142,6 +144,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     no_open_count(sentence, rule, names.actions)
     not_another_meaning(sentence, rule)
     not_misread(sentence, rule)
+    no_weak_words(sentence, rule)
     not_an_action(rule, names)
     return of_one_thing(sentence, rule)
 

@@ -61,16 +61,23 @@ _ASIDE = (
     r"|company policy"
     r"|for compliance|for legal reasons|for safety"
 )
+_BECAUSE = (
+    r"(?:because|since(?! (?:yesterday|today|last|then|this|\d|[a-z]+days?\b|(?:january|february"
+    r"|march|april|may"
+    r"|june|july|august|september|october|november|december)\b))|as(?! (?:of|from|soon|long|far|to|if|though"
+    r"|well|often|much|many)\b))"
+)
+"""`As of Monday` and `as soon as` say when, and `as long as` under which condition."""
 _WAYS = (
     r"^(?P<why>[^,;:]{8,120})[,;] (?:and )?(?:so|therefore|hence|that is why|which is why) "
     r"(?!that\b)(?P<rule>.+)$",
     rf"^(?P<why>(?:in order )?to (?:{_AIM}) [^,;:]{{3,80}}), (?P<rule>.+)$",
     r"^(?P<why>for (?:[\w-]+ ){1,3}reasons|for reasons of [\w ]{3,30}), (?P<rule>.+)$",
     rf"^(?P<why>for (?:the sake of )?(?:{_SAKE})(?: purposes)?), (?P<rule>.+)$",
-    r"^(?P<why>(?:because|since|as) [^,;:]{8,120}), (?P<rule>.+)$",
+    rf"^(?P<why>{_BECAUSE} [^,;:]{{8,120}}), (?P<rule>.+)$",
     rf"^(?P<why>{_OWING}|(?:due|owing|thanks) to [^,;:]{{4,80}}), (?P<rule>.+)$",
     r"^(?P<rule>.+?)(?:,| [-\u2013\u2014])? (?P<why>because [^,;:]{8,120}|for (?:[\w-]+ ){1,3}reasons)$",
-    r"^(?P<rule>[^;:]+), (?P<why>(?:since|as) [^,;:]{8,120})$",
+    rf"^(?P<rule>[^;:]+), (?P<why>(?!because){_BECAUSE} [^,;:]{{8,120}})$",
     rf"^(?P<rule>.+?),? (?P<why>{_OWING})$",
     r"^(?P<rule>.+?)(?:,| [-\u2013\u2014]) ?(?P<why>(?:due|owing|thanks) to [^,;:]{4,80})$",
     rf"^(?P<rule>{_POSITIVE}.+?) (?P<why>(?:in order )?to {_TO} [^,;:]{{3,80}})$",

@@ -242,7 +242,7 @@ ONE_FOR_ONE: dict[str, Rule] = {
         (f"there {SHOULD}|is|are {_ALL_TIMES} [be] at_least as_many {{b:event}} as {{a:event}}", own),
         (f"there {SHOULD}|is|are [be] at_least as_many {{b:event}} as {{a:event}} {_ALL_TIMES}", own),
         (f"there {SHOULD}|is|are [be] at_least as_many {{b:check}} as {{a:event}}", own),
-        ("as_many {a:event} as {b:so far} [,] [and|but] [at_most|no_more|not_more]", own),
+        ("as_many {a:event} as {b:so far} [,] [and|but] at_most|no_more|not_more", own),
         (
             "{a:events} , one|1 {b:a check} per_call|each|apiece|each_time|per_use|every_time"
             "|for_every_call|for_each_call",
