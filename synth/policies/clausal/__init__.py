@@ -15,6 +15,8 @@ is read, where two say different things it has two meanings.
 - `failing`, `waiting`: what is said of failed calls; of pauses.
 - `clock`, `spans`, `durations`, `together`, `just_before`: hours and days; how far apart, how long, what runs
   at once, what stands directly before.
+- `nobody`, `deadlines`, `aftermath`: what nobody does, no sooner and no later than something, what a failure
+  is followed by and forbids.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
 - `quotas`, `ceilings`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a
   number.

@@ -69,6 +69,10 @@ _FINISH = "finish|complete|end|conclude|wrap_up|be_done_with|be_finished_with|be
 _CAP = "cap|limit|restrict|hold|keep|bound"
 _AT = "at|to|under|within|below"
 _DONE = "finished|completed|done|over|complete|through|finished_with|concluded|finalised|finalized"
+_OVER_AND_DONE = (
+    "finished|completed|over|complete|through|ended|finished_with|concluded|finalised|finalized|over_and_done"
+)
+_FOR_EACH = "per|for_each|for_every|for_any|for_one|for_a_single|for_an|for_a|for_the|for"
 _ONE_OF = "any_one|any_single|a_single|each|every|any|one|each_single|every_single"
 
 DURATIONS: dict[str, Rule] = {
@@ -150,6 +154,9 @@ DURATIONS: dict[str, Rule] = {
         ("finish|complete|end|conclude|wrap_up {e:events} within|in|inside {d:so_long}", taking),
         ("finish|complete|end|conclude|wrap_up {e:events} in|after|within {d:no_longer}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} in|within|after|inside {{d:no_longer}}", taking),
+        (f"{{e:events}} {SHOULD} [always] be|have {_OVER_AND_DONE} in|within|after|inside|by {{d:so_long}}",
+         taking),
+        (f"{{d:no_longer}} [is_the_limit] {_FOR_EACH} {{e:events}}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} within|in {{d:time}} of|after [its|their|the]"
          f" start|starting|beginning"
          "|it_starts|they_start|it_begins|it_started", taking),

@@ -151,6 +151,8 @@ class Meaning:
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
         counted = self.demand.kind in COUNTED
+        if self.has("failed often") and not fields:
+            fields = frozenset(field for field in about if "_" in field)
         if self.demand.kind in ("second", "no second") and not fields:
             fields = about or frozenset(e.noun[-1] for e in self.demand.events if e.single and e.noun)
         if counted and not fields and about and not any(e.single for e in self.demand.events):

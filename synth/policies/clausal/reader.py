@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
+from synth.policies.clausal.aftermath import AFTERMATH
 from synth.policies.clausal.amounts import AMOUNTS
 from synth.policies.clausal.at_least import LEAST
 from synth.policies.clausal.attempts import ATTEMPTS
@@ -16,6 +17,7 @@ from synth.policies.clausal.brief import BRIEF
 from synth.policies.clausal.ceilings import CEILINGS
 from synth.policies.clausal.clock import CLOCK
 from synth.policies.clausal.counts import COUNTS
+from synth.policies.clausal.deadlines import DEADLINES
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.durations import DURATIONS
 from synth.policies.clausal.events import Action, actions_of, by_name
@@ -35,6 +37,7 @@ from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.moods import MOODS
 from synth.policies.clausal.never_both import NEVER_BOTH
 from synth.policies.clausal.next_calls import NEXT_CALLS
+from synth.policies.clausal.nobody import as_bans
 from synth.policies.clausal.nothing_but import NOTHING_BUT
 from synth.policies.clausal.once_done import ONCE_DONE
 from synth.policies.clausal.one_for_one import ONE_FOR_ONE
@@ -74,7 +77,7 @@ _OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both", "bot
 """Demands that compare calls of an action with one another, or name two."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
-TIMES = (CLOCK, SPANS, DURATIONS, TOGETHER, JUST_BEFORE)
+TIMES = (CLOCK, SPANS, DEADLINES, DURATIONS, TOGETHER, JUST_BEFORE)
 _ANYBODY_COUNTS = 9
 """Up to this number, where no money is spoken of, it is a number of calls and no amount."""
 _NOBODY_COUNTS = 50
@@ -99,7 +102,7 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     if len(sentence) > MAX_LENGTH:
         return ()
     rules, actions = rules_of(phrases)
-    grammar = Grammar(spelled(sentence), rules)
+    grammar = Grammar(as_bans(spelled(sentence), tuple(actions.values())), rules)
     try:
         ways = [
             Meaning.of_parts(demand, adjuncts, actions, phrases)
@@ -185,7 +188,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         FOR_WHOM,
         BRIEF,
     )
-    failures = (SETBACKS, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
+    failures = (SETBACKS, AFTERMATH, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
     orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN, PREREQUISITES, NEXT_CALLS, SO_MANY_FIRST)
     own = (
         by_one_thing(actions),

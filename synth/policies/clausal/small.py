@@ -10,7 +10,9 @@ from synth.policies.clausal.parts import IT
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
 
-_FIELD = r"[a-z][\w.]*(?: (?:id|number|code|reference|key)\b)?"
+_TELLS = "id|number|code|reference|ref|key|tag|name|address"
+"""Second words of fields: `booking ref`, `trip id`."""
+_FIELD = rf"[a-z][\w.]*(?: (?:{_TELLS})\b)?"
 
 
 def same(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -93,10 +95,23 @@ def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
 def about(grammar: Grammar, at: int) -> Iterator[Found]:
     """`in a region`: what others of the sentence may be the same as."""
     m = compiled(
-        r" *(?:in|for|on|to|of|from|about|at|onto|into) (?:an?|any|each|every) (?P<f>[a-z][a-z_]*)(?![\w'-])"
+        r" *(?:in|for|on|to|of|from|about|at|onto|into) (?:an?|any|each|every) "
+        rf"(?P<f>[a-z][a-z_]*)(?P<more> (?:{_TELLS}))?(?![\w'-])"
     ).match(grammar.text, at)
     if m and m["f"].lower() not in NOT_A_THING:
-        yield frozenset({m["f"]}), m.end()
+        if m["more"]:
+            yield frozenset({_field(m["f"] + m["more"])}), m.end()
+        if m["f"].lower() not in _TELLS.split("|"):
+            yield frozenset({m["f"]}), m.end("f")
+
+
+def the_same_field(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`The same environment`, of what is done to it."""
+    m = compiled(rf" *(?:the (?:very )?same|one and the same) (?P<f>{_FIELD})(?![\w'-])").match(
+        grammar.text, at
+    )
+    if m and m["f"].lower() not in NOT_A_THING:
+        yield frozenset({_field(m["f"])}), m.end()
 
 
 def doer(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -167,6 +182,7 @@ SMALL: dict[str, Rule] = {
     "doer": doer,
     "no_doer": no_doer,
     "about": about,
+    "the same field": the_same_field,
     "time": time,
     "number": number,
     "nth": nth,

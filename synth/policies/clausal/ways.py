@@ -36,6 +36,7 @@ from synth.policies.clausal.ways_of_order import (
     not_before,
 )
 from synth.policies.clausal.ways_of_times import (
+    HAVING_TIMES,
     LASTING,
     MUST_TIMES,
     NEVER_TIMES,
@@ -395,6 +396,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         **{(kind,): needs_to(kind, first=True) for kind in _INTENDED},
     },
     "have": {
+        **HAVING_TIMES,
         **{
             kinds: _MUST[kinds]
             for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))

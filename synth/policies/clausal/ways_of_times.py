@@ -104,6 +104,17 @@ def _answer_in(time: str) -> Way:
     return way
 
 
+def _at_least_after(m: Meaning) -> str | None:
+    """`It must be paid at least 24 hours after ...`, which needs that; the language compares nothing then."""
+    said = f"{m.a} must start at least {m.d('no sooner')} after {m.b('no sooner')}"
+    return None if m.same_fields() else said
+
+
+def _since(kind: str, time: str) -> Way:
+    """What must have been done shortly before: `at most 5 minutes before a payment`."""
+    return lambda m: f"{m.b(kind)} must start within {m.d(time)} after {m.a}"
+
+
 NEVER_TIMES: Mapping[tuple[str, ...], Way] = {
     ("sooner",): _never_within("sooner", "sooner"),
     ("without soon",): _answered_soon,
@@ -118,6 +129,8 @@ NEVER_TIMES: Mapping[tuple[str, ...], Way] = {
     ("headline", "until passed"): _never_within("headline", "until passed"),
 }
 ONLY_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("no later",): lambda m: f"{m.a} must start within {m.d('no later')} after {m.b('no later')}",
+    ("no sooner",): _at_least_after,
     ("far enough",): _spaced("far enough"),
     ("if just before",): _has_directly_before("if just before"),
     ("while none",): _beside,
@@ -125,6 +138,10 @@ ONLY_TIMES: Mapping[tuple[str, ...], Way] = {
 }
 _TRIGGERS = ("after", "every", "headline", "if")
 MUST_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("no sooner",): _at_least_after,
+    ("no later",): _answered("no later", "no later"),
+    ("lately before",): _since("lately before", "lately before"),
+    ("ago", "before"): _since("before", "ago"),
     ("far enough",): _spaced("far enough"),
     ("adjacent", "none between"): _directly_before("adjacent"),
     ("before", "none between"): _directly_before("before"),
@@ -140,7 +157,20 @@ MUST_TIMES: Mapping[tuple[str, ...], Way] = {
 _CALL_BEFORE: Mapping[tuple[str, ...], Way] = {
     (kind,): _directly_before(kind) for kind in ("every", "if", "intended", "headline")
 }
+_NOT_SOONER: Mapping[tuple[str, ...], Way] = {
+    ("no sooner",): _never_within("no sooner", "no sooner"),
+    ("no later",): lambda m: f"{m.a} must start within {m.d('no later')} after {m.b('no later')}",
+}
+HAVING_TIMES: Mapping[tuple[str, ...], Way] = {
+    ("lately before",): _since("lately before", "lately before"),
+    ("ago", "before"): _since("before", "ago"),
+    ("ago", "if"): _since("if", "ago"),
+    ("ago", "intended"): _since("intended", "ago"),
+    ("ago", "every"): _since("every", "ago"),
+}
+"""What must have been done before, and how lately: `the pin must have been checked in the last hour`."""
 OTHER_TIMES: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    "may": _NOT_SOONER,
     "no two": {("too soon",): _spaced("too soon"), ("time",): _spaced("time")},
     "without": {("then within",): _answer_in("then within"), ("time",): _answer_in("time")},
     "then soon": {
