@@ -82,9 +82,11 @@ def test_several_are_called_by_the_argument_of_one() -> None:
 
 
 def test_what_is_in_front_is_said_of_what_needs_something() -> None:
-    wanted = rule_of("If country is US, page lead must happen before refund ticket")
     for said in (
         "For country US a lead must be paged before a refund",
         "In country US, page a lead before a refund",
+        "If country is US, page lead must happen before refund ticket",
     ):
-        assert [t.where for t in rule_of(said).tools] == [t.where for t in wanted.tools], said
+        lead, refund = rule_of(said).tools
+        assert (lead.names, lead.where, refund.names) == (("page",), None, ("refund",)), said
+        assert [(one.path, one.values) for one in refund.where.every] == [(("country",), ("US",))], said
