@@ -12,7 +12,7 @@ from dataclasses import replace
 from synth.policies.action_forms import singular
 from synth.policies.clausal.kinds_of_verbs import SOMEBODY
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import ANYTHING, Adjunct, Demand, Event, with_same
+from synth.policies.clausal.parts import ANYTHING, IT, Adjunct, Demand, Event, with_same
 from synth.policies.clausal.relative import are_of_one_thing, thing_of
 from synth.policies.clausal.words import AGAIN, AGENT, ALLOWED, BANNED, HAPPEN, MAY, NO, NOT_A_THING, SHOULD
 from synth.policies.patterns import compiled
@@ -42,6 +42,12 @@ def _of_one_object(*, clear: bool) -> Callable[[Parts], Pair | None]:
         return replace(one, same=other.same, about=other.about), other, clear
 
     return made
+
+
+def _plainly_two(p: Parts) -> Demand | None:
+    """`A run takes backups or restores them, never both`: two actions, whatever `them` are."""
+    one, other = (replace(e, same=e.same - {IT}, itself=False, single=False) for e in (p["a"], p["b"]))
+    return Demand("both", (one,), (other,)) if one.action != other.action else None
 
 
 def _forbidden(p: Parts) -> Demand:
@@ -169,6 +175,13 @@ _VICE = (
     "|likewise_the_other_way_round|the_same_the_other_way_round|in_the_other_order|in_either_order"
     "|the_other_way_about|vice-versa|nor_the_other_way_round|the_reverse_holds_too|the_same_in_reverse"
 )
+_ONE_RUN = (
+    "one_run|the_same_run|a_single_run|one_and_the_same_run|any_run|a_run|any_one_run|one_single_run|the_run"
+)
+_EACH_RUN = (
+    "a_run|one_run|each_run|every_run|any_run|the_run|a_single_run|any_one_run|runs|a_conversation"
+    "|one_conversation|each_conversation|every_conversation|any_conversation|a_session|one_session|each_session"
+)
 _DONE_WITH = "happen|occur|take_place|be_made|be_done|be_called|be_used|run|be_executed|be_carried_out"
 _HAD = "has_had|have_had|had|has_got|got|gets|has_received|received|receives|has|was_given|has_been_given"
 
@@ -194,6 +207,10 @@ NEVER_BOTH: dict[str, Rule] = {
         ("{a:event} and|or {b:event}", _two(clear=False)),
         ("{a:act} and|or {b:act}", _two(clear=False)),
         ("{a:verb} and|or {b:act}", _of_one_object(clear=False)),
+    ],
+    "deed or does": [
+        ("{e:does}", lambda p: p["e"]),
+        ("{e:act}", lambda p: p["e"]),
     ],
     "one of two": [
         ("[either] {a:event} or|/ {b:event}", _two(clear=True)),
@@ -275,6 +292,16 @@ NEVER_BOTH: dict[str, Rule] = {
         (f"{{x:two events}} is|are never both {_CALLED}", _not_both),
         (f"{{x:two events}} {NO} [ever] {_DONE_WITH} together", _not_both),
         ("{x:two events} , never", _forbidden),
+        (f"{{x:two events}} [,] never|not in|within|during {_ONE_RUN}", _not_both),
+        (f"{{x:two acts}} [,] never|not in|within|during {_ONE_RUN}", _not_both),
+        (f"never {{x:two acts}} in|within|during {_ONE_RUN}", _not_both),
+        (
+            f"{_EACH_RUN}|{AGENT} [{MAY}|{SHOULD}] [either] {{a:deed or does}} or {{b:deed or does}} [,]"
+            f" {_NOT_BOTH}",
+            _plainly_two,
+        ),
+        (f"in {_EACH_RUN} [,] [either] {{a:act}} or {{b:act}} [,] {_NOT_BOTH}", _plainly_two),
+        (f"[either] {{a:act}} or {{b:act}} in {_ONE_RUN} [,] {_NOT_BOTH}", _plainly_two),
         # to one thing
         (f"{{t:object}} {NO} [ever] be {{y:two done}}", _done_to_one),
         (f"{{t:object}} {NO} [ever] be {{y:two done or not}}", _done_to_the_same),

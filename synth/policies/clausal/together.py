@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
 from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, MAY, NO, SHOULD
@@ -21,6 +22,25 @@ def _listed(said: Events | Event) -> Events:
     return said if isinstance(said, tuple) else ((said,), "")
 
 
+def _one_at_a_time(p: Parts) -> Demand | None:
+    """`Payments one at a time`: of what is done to many, no two at once."""
+    events, joint = _listed(p["e"])
+    if joint or len(events) != 1 or events[0].single or events[0].outcome:
+        return None
+    return Demand("overlap itself", events, how="at a time")
+
+
+def _one_by_one(p: Parts) -> Demand | None:
+    """`Payments must not be sent concurrently`; of `a payment` it is not said with what."""
+    event = passive(p)
+    return None if event is None else _one_at_a_time({"e": event})
+
+
+_ONE_BY_ONE = (
+    "one_at_a_time|1_at_a_time|one_after_the_other|one_after_another|one_by_one|sequentially|strictly_one_by_one"
+    "|in_sequence|serially|strictly_sequentially"
+)
+_NEVER_AT_ONCE = "never_in_parallel|not_in_parallel|never_at_once|never_two_at_once|never_concurrently"
 _TOGETHER = (
     "in_parallel|at_the_same_time|simultaneously|concurrently|side_by_side|at_once|at_the_very_same_time"
     "|at_one_and_the_same_time|in_tandem|at_the_same_moment|in_parallel_with_each_other|at_any_one_time"
@@ -75,6 +95,15 @@ TOGETHER: dict[str, Rule] = {
          lambda p: None if p["es"][1] else Adjunct("while none", Fact(p["es"][0], "running"))),
     ],
     "demand": [
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {_TOGETHER}", _one_by_one),
+        (f"never|do_not {{e:act}} {_TOGETHER}", _one_at_a_time),
+        (f"{AGENT} {NO} {{e:act}} {_TOGETHER}", _one_at_a_time),
+        (f"{{e:events}} [,] [only|always|strictly|max|at_most] {_ONE_BY_ONE}", _one_at_a_time),
+        (f"{{e:events}} [,] [only|always] {_ONE_BY_ONE} [,] {_NEVER_AT_ONCE}", _one_at_a_time),
+        (f"[always] {{e:acts}} [only] {_ONE_BY_ONE} [,] [{_NEVER_AT_ONCE}]", _one_at_a_time),
+        (f"{{t:object}} {SHOULD} [only|always] be {{d:past}} [only] {_ONE_BY_ONE}", _one_by_one),
+        (f"{{t:object}} {SHOULD} be {{d:past}} {_ONE_BY_ONE} [,] {_NEVER_AT_ONCE}", _one_by_one),
+        (f"no|never 2|several|multiple {{e:event}} {_TOGETHER}", _one_at_a_time),
         (f"{{a:event}} and|or {{b:event}} {NO} [ever] {_GO_ON} {_TOGETHER}", _both),
         (f"{{a:event}} and|or {{b:event}} {NO} [ever] {_OVERLAP}", _both),
         (f"{{a:event}} and {{b:event}} [,|:] never|not {_TOGETHER}", _both),

@@ -98,6 +98,11 @@ def only_these(kind: str) -> Way:
     return lambda m: f"any tool but {m.e} must never happen after {m.b(kind)}"
 
 
+def _only_after_failure(m: Meaning) -> str:
+    """`After a failed migration only a health check is allowed`."""
+    return f"If {m.b('failed')} fails, any tool but {m.e} must never happen afterwards"
+
+
 def then_only(kind: str) -> Way:
     """`After B the agent may only A`; behind it, `only after B` is meant."""
     return lambda m: only_these(kind)(m) if m.of(kind).leads else None
@@ -140,6 +145,7 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "chain": {(): in_turn},
     "never but": {
+        ("failed",): _only_after_failure,
         (): lambda m: f"any tool but {m.e} must never happen",
         ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
         ("topic",): later_only(only_these("topic")),
@@ -152,11 +158,13 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ),
     },
     "only these": {
+        ("failed",): _only_after_failure,
         ("after",): only_these("after"),
         ("if",): if_perfect(only_these("if")),
         ("topic",): later_only(only_these("topic")),
     },
     "then only": {
+        ("failed",): lambda m: _only_after_failure(m) if m.of("failed").leads else None,
         ("after",): then_only("after"),
         ("if",): if_perfect(then_only("if")),
         ("topic",): later_only(then_only("topic")),

@@ -45,7 +45,7 @@ def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> 
 _read_failed = partial(_read, failed=True)
 
 
-def _read_but(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
+def _read_but(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> AbsenceAfter:
     """What may still be called is named; any other call is forbidden."""
     kept = names.list(m["but"])
     if any(not tools.is_whole or "*" in tools.names for tools in kept):
@@ -56,7 +56,7 @@ def _read_but(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
         " or ".join(tools.phrase for tools in kept), tuple(name for tools in kept for name in tools.names)
     )
     time = max(nanoseconds(m), 1) if m["amount"] else None
-    return AbsenceAfter(tuple((trigger, ANY) for trigger in names.list(m["b"])), within=time, but=but)
+    return AbsenceAfter(tuple((trigger, ANY) for trigger in names.list(m["b"])), failed, time, but=but)
 
 
 def _read_both(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
@@ -80,6 +80,11 @@ class AbsenceAfter:
             rf"any tool (?:but|except|other than) (?P<but>.+?) {MUST} (?:never|not) {HAPPEN}{_WITHIN} "
             rf"after (?P<b>(?!.+ until )(?!.+ {FAILS}$)(?!{_SO_OFTEN}).+)",
             _read_but,
+        ),
+        Sentence(
+            rf"{IF} (?P<b>.+?) {FAILS}, any tool (?:but|except|other than) (?P<but>.+?) {MUST} (?:never|not) "
+            rf"{HAPPEN}(?: afterwards?)?{_WITHIN}",
+            partial(_read_but, failed=True),
         ),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until )(?!{_SO_OFTEN}).+)", _read, same=True),

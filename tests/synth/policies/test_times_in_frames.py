@@ -110,6 +110,46 @@ def test_a_field_of_two_words_is_the_same_one() -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
+        "after a failed charge only check seats and page supervisor are allowed",
+        "if a charge fails, only check seats and page supervisor may happen",
+        "once a charge has failed, nothing but check seats and page supervisor is allowed",
+    ],
+)
+def test_what_alone_is_allowed_after_a_failure(sentence: str) -> None:
+    rule = "If charge card fails, any tool but check seats or page supervisor must never happen afterwards"
+    assert unlike([sentence], rule, NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "charge card and void ticket never in the same run",
+        "a run either charges cards or voids tickets, never both",
+        "one conversation either charges cards or voids tickets, but not both",
+        "charging cards and voiding tickets never in one run",
+        "either charge cards or void tickets in a run, not both",
+    ],
+)
+def test_of_two_deeds_a_run_does_one(sentence: str) -> None:
+    assert unlike([sentence], "charge card and void ticket must never both happen", NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "charges one at a time", "tickets must not be issued concurrently", "tickets one by one",
+        "issue tickets one after the other, never in parallel", "do not issue tickets at the same time",
+        "tickets must be issued one at a time",
+    ],
+)  # fmt: skip
+def test_calls_of_one_action_come_one_by_one(sentence: str) -> None:
+    one = "charge card" if "charges" in sentence else "issue ticket"
+    assert unlike([sentence], f"{one} must not overlap each other", NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "issue tickets within 5 minutes of a charge",
         "tickets must be issued at least 2 minutes after the charge for the same trip id",
     ],
