@@ -82,7 +82,7 @@ def _in_words(one: NeededFirst | AsLatest, phrases: tuple[str, ...], body: str) 
         [calls] = one.calls
         phrase = phrases[calls.action]
         where = Where(tuple(dict.fromkeys(_plainly(asked, phrase, body) for asked in calls.asked)))
-        unit = " ".join(asked.unit for asked in where.every if asked.unit)
+        unit = " ".join(one.unit for one in where.every if one.unit and one.unit != one.path[-1])
         return f"{phrases[one.first]} must happen before {phrase} {where.words} {unit}".rstrip()
     same = f" with the same {one.same}" if one.same else ""
     own = _name(one.path, phrases[one.what], body)

@@ -257,6 +257,8 @@ def _ways(noun: str) -> Iterator[Near]:
         yield lambda words: words[:-1] == own[-1:] and words[-1] in _SUFFIXES
     if whom := _BY_WHOM.get(noun):
         yield lambda words: words in ((whom,), (whom, "id"), (whom, "name"))
+    if by := next((key for key, who in _BY_WHOM.items() if who == noun), None):
+        yield lambda words: "_".join(words) == by
     if noun in SHORT:
         yield lambda words: words in ((SHORT[noun],), (SHORT[noun], "id"), (SHORT[noun], "name"))
     family = MONEY if noun in MONEY else next((names for names in _FAMILIES if noun in names), ())

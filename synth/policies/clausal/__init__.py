@@ -30,7 +30,7 @@ is read, where two say different things it has two meanings.
 - `never_both`, `once_done`, `for_whom`, `trying_again`: of two only one, what is over then, what is only for
   such as were verified, when what failed may be tried again.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.
-- `argument_words`, `conditions`, `values_first`, `fitting`, `depending`: that in every frame, part by part;
+- `argument_words`, `conditions`, `values_first`, `fitting`, `pairs`, `depending`: that in every frame;
   what such calls need first, what must be as it was.
 - `meaning`, `ways`, `ways_of_order`, `ways_of_following`: what these are about, and how the language says
   it.

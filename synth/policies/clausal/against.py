@@ -6,16 +6,20 @@ frames in which they are said: of an argument, of two side by side, of the call 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from synth.policies.clausal.argument_words import CAN, NOT_TO
+from synth.policies.clausal.bounds import Identifier
 from synth.policies.clausal.depending import AsLatest, as_it_was
-from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.events import Action
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import IT, Event
 from synth.policies.clausal.subjects import done_to, is_plain, plain_calls
 from synth.policies.clausal.words import NO, SHOULD
-from synth.policies.nouns import MONEY
+from synth.policies.nouns import MONEY, Meant
+from synth.policies.patterns import compiled
+from synth.policies.verbs import past_of
 from synth.policies.where import Path
 
 _MORE = (
@@ -136,6 +140,32 @@ def _thing_of_both(named: Event, other: Event) -> str | None:
     return named.noun[-1] if other.itself or IT in other.same else None
 
 
+def doers(actions: Iterable[Action]) -> Rule:
+    """Finds who does something by that alone: `the approver`, `released_by`, of the action with that verb."""
+    ways = [
+        (
+            one,
+            rf" *(?:(?:the|its|an?|every|each) )?(?P<f>{_agents(one.verb)}|{past_of(one.verb)}_by)(?![\w'-])",
+        )
+        for one in actions
+        if not one.particle
+    ]
+
+    def find(grammar: Grammar, at: int) -> Iterator[Found]:
+        for one, pattern in ways:
+            if m := compiled(pattern).match(grammar.text, at):
+                name = m["f"].lower()
+                yield ((Identifier(name) if "_" in name else Meant(name),), one.number), m.end()
+
+    return find
+
+
+def _agents(verb: str) -> str:
+    """`approver`, `assessor`, `submitted_by`."""
+    stem = verb[:-1] if verb.endswith("e") else f"{verb[:-1]}i" if verb.endswith("fy") else verb
+    return f"{stem}{stem[-1]}?(?:er|or)|{past_of(verb)}_by"
+
+
 AGAINST: dict[str, Rule] = {
     "relation": [
         (f"{_MAY_BE} [{_BE}] {_MOST}", _how("at most")),
@@ -185,6 +215,7 @@ AGAINST: dict[str, Rule] = {
     "was done": [
         (f"[the|a|an] [{_LAST}|originally] {{d:done}} {{f:plain field}}", _done_field),
     ],
+    "value done": [("{x:doer}", lambda p: p["x"])],
     "what was": [
         ("{y:value before} {s:same beside}", lambda p: (p["y"], p["s"])),
     ],

@@ -82,9 +82,9 @@ def size_alone(p: Parts) -> tuple[Comparison, ...] | None:
 
 def counted_above(grammar: Grammar, at: int) -> Iterator[Found]:
     """`above 50 replicas`: no number of calls, which is `more than 50`."""
-    if compiled(r" *(?:over|above|below|under|beyond|exceeding|in excess of|longer|shorter|heavier)\b").match(
-        grammar.text, at
-    ):
+    if compiled(
+        r" *(?:over|above|below|under|beyond|past|exceeding|in excess of|longer|shorter|heavier)\b"
+    ).match(grammar.text, at):
         yield from grammar.matches("counted size", at)
 
 

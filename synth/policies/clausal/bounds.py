@@ -68,10 +68,14 @@ _NO_LONE_WORD = compiled(r".*(?:ed|en|ing|able|ible|ive|ful|ous|less|ly|ish)")
 """What a lone word may not end in: it says what a thing is like, or how something is done."""
 
 OVER = (
-    "over|above|more_than|greater_than|higher_than|larger_than|bigger_than|longer_than|exceeding|beyond"
+    "over|above|more_than|greater_than|higher_than|larger_than|bigger_than|longer_than|exceeding|beyond|past"
+    "|strictly_above|strictly_over|strictly_more_than|strictly_greater_than"
     "|in_excess_of|upwards_of|>|heavier_than|older_than|surpassing|in_the_excess_of"
 )
-UNDER = "under|below|less_than|fewer_than|lower_than|smaller_than|shorter_than|lighter_than|beneath|<"
+UNDER = (
+    "under|below|less_than|fewer_than|lower_than|smaller_than|shorter_than|lighter_than|beneath|<"
+    "|strictly_below|strictly_under|strictly_less_than|strictly_smaller_than|anything_under|anything_below"
+)
 LEAST = (
     "at_least|at_or_above|no_less_than|not_less_than|no_fewer_than|not_under|not_below|no_lower_than|not_lower_than"
     "|a_minimum_of|minimum|min|min.|no_shorter_than|>=|no_smaller_than|not_fewer_than|not_shorter_than"
@@ -239,7 +243,8 @@ def its_field(grammar: Grammar, at: int) -> Iterator[Found]:
     things = {end for thing, end in grammar.matches("thing", place) if not thing.role}
     for path, end in _fields(grammar, place):
         of_a_thing = any(one < end for one in things)
-        if (m and m["the"] and not names_an_action and not of_a_thing) or is_identifier(path):
+        named = (m and m["the"] and not names_an_action and not of_a_thing) or is_identifier(path)
+        if named or path[-1] in _PAIRED:
             yield path, end
 
 
@@ -267,6 +272,8 @@ def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
         path = field_named(said)
         one = singular(path[-1])
         if " " in said and any(end == deed for _, deed in grammar.matches("deed", at)):
+            continue
+        if compiled(r"[a-z]+ed").fullmatch(said) and grammar.matches("done", at):
             continue
         if compiled(r"[a-z]+(?:_[a-z0-9]+)+").fullmatch(said):
             path = (Identifier(said),)
@@ -355,6 +362,8 @@ _NAMING_TOO = frozenset(
         "route", "tag", "colour", "color",
     ]
 )  # fmt: skip
+_PAIRED = frozenset(["source", "target", "sender", "recipient", "payer", "payee", "buyer", "seller"])
+"""Arguments that say themselves which other one they are not."""
 _ROLES = frozenset(
     [
         "source", "target", "destination", "origin", "sender", "recipient", "receiver", "requester",

@@ -12,7 +12,7 @@ from dataclasses import replace
 from synth.policies.action_forms import singular
 from synth.policies.asked import AMOUNT, field_named
 from synth.policies.clausal.argument_words import CAN, CAPPED
-from synth.policies.clausal.bans import MAY_NOT, NEVER, size_alone
+from synth.policies.clausal.bans import MAY_NOT, NEVER, with_this
 from synth.policies.clausal.bounds import (
     LEAST,
     MOST,
@@ -22,7 +22,7 @@ from synth.policies.clausal.bounds import (
     is_identifier,
     names_an_argument,
 )
-from synth.policies.clausal.conditions import must_be
+from synth.policies.clausal.conditions import asking, must_be
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.statements import by_unit
@@ -60,6 +60,25 @@ def _singular(path: Path) -> Path:
         return path
     *first, last = str(path[0]).split("_")
     return field_named("_".join([*first, singular(last)]))
+
+
+def fields_meant(grammar: Grammar, at: int) -> Iterator[Found]:
+    """An argument in the plural: `from the branches main and hotfix`."""
+    m = compiled(r" *(?:(?:the|these|our) )?(?P<f>[a-z]+s)(?![\w'-])").match(grammar.text, at)
+    if m and singular(m["f"].lower()) != m["f"].lower():
+        yield field_named(singular(m["f"].lower())), m.end()
+
+
+def _such(p: Parts) -> tuple[Calls, ...] | None:
+    """`Calls that scale a service with replicas above 20`."""
+    calls = plain_calls({"e": p["e"]})
+    return asking(calls, p["k"]) if calls else None
+
+
+def _done_calls(p: Parts) -> tuple[Calls, ...] | None:
+    """`The number of replicas a service is scaled to`."""
+    event = done_to(p)
+    return None if event is None else plain_calls({"e": event})
 
 
 # ---------------------------------------------------------------- texts with a beginning
@@ -131,6 +150,24 @@ def _only_calls(p: Parts) -> Given | None:
     return statement(p["w"], in_one(tuple(one.contrary for one in p["c"])))
 
 
+def _reached(p: Parts) -> Wanted:
+    number, unit = p["m"]
+    return Wanted((Comparison((), ">=", "number", (number,), unit),))
+
+
+def _never_calls(p: Parts) -> Given | None:
+    """`Calls that scale a service with replicas above 20 are forbidden`."""
+    calls: tuple[Calls, ...] = p["w"]
+    plain = len(calls) == 1 and len(calls[0].asked) == 1
+    return statement((Calls(calls[0].action),), calls[0].asked) if plain else None
+
+
+def _limited(p: Parts) -> Given | None:
+    """`For scaling a service the upper limit is 20 replicas`."""
+    number, unit = p["m"]
+    return by_unit({"w": p["w"], "s": Comparison((), "<=", "number", (number,), unit)}) if unit else None
+
+
 def _capped(p: Parts) -> Given | None:
     """`Leave approvals are capped at 30 days each`."""
     number, unit = p["m"]
@@ -148,14 +185,6 @@ def _within(p: Parts) -> Given | None:
         return None
     calls = plain_calls({"e": event, **({"c": p["k"]} if "k" in p else {})})
     return statement(calls, in_one(tuple(one.contrary for one in p["c"])))
-
-
-def _sized(p: Parts) -> tuple[Comparison, ...] | None:
-    """`to at most 20 replicas`; `for 90 days` may be how long something takes."""
-    size: Comparison = p["s"]
-    if size.type != "number":
-        return None
-    return size_alone(p)
 
 
 def _so_many(p: Parts) -> Given | None:
@@ -293,10 +322,24 @@ FITTING: dict[str, Rule] = {
     ],
     "with what": [
         (f"{_WITH_WHAT} {{f:field meant}} {{p:part}}", _so),
+        (f"{_WITH_WHAT} [either|only] {{f:fields meant}} {{p:choices}}", with_this),
+        ("that|which has|have [a|an|the] {f:field} [of] {p:said}", with_this),
         ("with|of|for|at|by a|an|any {s:sign} {f:plain field}", _signed),
         ("with|of|for|at|by {s:sign} {f:field meant}", _signed),
         ("of|by|for {s:zero size}", _signed),
         ("for {c:counted above}", lambda p: p["c"]),
+    ],
+    "fields meant": fields_meant,
+    "who": [("{w:calls that}", lambda p: p["w"])],
+    "calls that": [
+        ("[all|any|every|each|the] call|calls that|which|to {e:deed} {k:asking}", _such),
+        ("[all|any|every|each|the|a] call|calls that|which {e:does} {k:asking}", _such),
+    ],
+    "whose argument": [
+        (
+            "[the_number_of] {f:field} [that|which] [a|an|the] {t:thing} is|are {d:done} to|with|by",
+            lambda p: (p["f"], w) if (w := _done_calls(p)) else None,
+        ),
     ],
     "zero size": [
         ("zero|0 or less|below|under", _sign("<=")),
@@ -318,6 +361,9 @@ FITTING: dict[str, Rule] = {
         (f"{{o:its part}} is|are {BANNED}", _never_such),
         (f"{NOBODY} {CAN} [ever] {{e:deed}} {{c:with what}}", _never),
         (f"{NOBODY} [ever] {{e:does}} {{c:with what}}", _never),
+        (f"{{w:calls that}} is|are {BANNED}", _never_calls),
+        (f"{{w:calls that}} {MAY_NOT} [ever] {HAPPEN}", _never_calls),
+        ("no {w:calls that}", _never_calls),
         ("no {s:sign} {e:noun}", _never_signed),
         (f"{{s:sign}} {{e:noun}} is|are {BANNED}", _never_signed),
         (f"{{s:sign}} {{e:noun}} {MAY_NOT} [ever] {HAPPEN}", _never_signed),
@@ -341,6 +387,7 @@ FITTING: dict[str, Rule] = {
     "free field": free_field,
     "main": [
         ("{f:free field} {n:needs}", _of_any),
+        ("{w:led} the|a upper_limit|maximum|limit|max|cap|ceiling|highest [is|:] {m:number of}", _limited),
         (
             f"{{w:whos}} {SHOULD}|may_only|is|are [always] be_valid_for|stay_valid_for|valid_for "
             "{s:size had}",
@@ -390,6 +437,10 @@ FITTING: dict[str, Rule] = {
     "said": [("{p:relation to}", lambda p: p["p"])],
     "do": [
         ("exceed {o:its field}", _against(">")),
+        (
+            "reach|hit {m:number of}",
+            lambda p: Wanted((Comparison((), ">=", "number", (p["m"][0],), p["m"][1]),)),
+        ),
         ("be|stay|lie {p:relation to}", lambda p: p["p"]),
     ],
 }

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from synth.policies.clausal.against import AGAINST
+from synth.policies.clausal.against import AGAINST, doers
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.conditions import CONDITIONS
 from synth.policies.clausal.depending import DEPENDING, AsLatest, NeededFirst
 from synth.policies.clausal.fitting import FITTING
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
+from synth.policies.clausal.pairs import PAIRS
 from synth.policies.clausal.passing import PASSING
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
 from synth.policies.clausal.spelling import CONTRACTIONS, without_quoted
@@ -81,7 +82,8 @@ def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
     return {
         **rules,
-        **together(own, FITTING, PASSING, CONDITIONS, VALUES_FIRST, DEPENDING, AGAINST),
+        **together(own, FITTING, PAIRS, PASSING, CONDITIONS, VALUES_FIRST, DEPENDING, AGAINST),
+        "doer": doers(actions.values()),
         "told": told(actions.values()),
         "checked": checked(actions.values()),
     }

@@ -36,6 +36,7 @@ CHECKS = (
 PROPOSES = (
     "submit", "request", "create", "open", "file", "prescribe", "draft", "write", "propose", "raise",
     "report", "register", "order", "quote", "enter", "record", "upload", "commit", "push", "claim", "prepare",
+    "assess", "estimate", "appraise", "evaluate", "examine",
 )  # fmt: skip
 """What comes before a check of it."""
 CHECKED = (

@@ -160,7 +160,8 @@ REQUIREMENTS: dict[str, Rule] = {
         (_MISSING, lambda p: Wanted((Comparison((), "missing"),))),
         ("the_same_as|equal_to|identical_to|identical_with {o:its field}", _neighbour("same")),
         (
-            "different_from|other_than|not_the_same_as|unlike|distinct_from {o:its field}",
+            "[something|anything|someone|somebody] different_from|other_than|not_the_same_as|unlike"
+            "|distinct_from {o:its field}",
             _neighbour("differs"),
         ),
         ("different_from|distinct_from {o:field}", _neighbour("differs")),
@@ -275,6 +276,7 @@ REQUIREMENTS: dict[str, Rule] = {
         ("differ|are_different|are_always_different|always_differ|are_distinct", _alike("same")),
         (f"{_IS_NOT} the_same|equal|identical|alike|one_and_the_same", _alike("same")),
         ("never|do_not match|coincide", _alike("same")),
+        ("[are] never|not the_same|equal|identical|alike", _alike("same")),
         (f"{SHOULD} [always] be_the_same|be_equal|be_identical|match|agree|coincide", _alike("differs")),
         (f"{_NOT} [ever] differ|be_different", _alike("differs")),
         ("are [always] the_same|equal|identical", _alike("differs")),

@@ -14,7 +14,7 @@ HEAD = (
     " open account: open_account, pay bonus: pay_bonus, apply discount: apply_discount,"
     " scale service: scale_service, add nodes: add_nodes, take backup: take_backup, deploy release: deploy,"
     " run shell command: run_shell, push branch: push_branch, approve leave: approve_leave,"
-    " page supervisor: page}\npolicies:\n"
+    " page supervisor: page, copy config: copy, build image: build}\npolicies:\n"
 )
 
 
@@ -156,3 +156,63 @@ def test_a_kind_said_before_a_thing_may_be_a_flag_which_is_open() -> None:
     assert verdict(rule, "send_payment", kind="express") == "violated"
     assert verdict(rule, "send_payment", kind="standard") == "ok"
     assert verdict(rule, "send_payment", kind="standard", express=True) == "undecided"
+
+
+@pytest.mark.parametrize("sentence", [
+    *(frame.format(pair) for pair in ("source and target are the same", "source equals target",
+                                      "source and target are identical")
+      for frame in ("Config must not be copied if {}.", "If {}, the config must not be copied.",
+                    "No copying of config where {}", "Never copy config when {}.")),
+    *(frame.format(pair) for pair in ("source and target are different", "source and target differ",
+                                      "source differs from target")
+      for frame in ("A config cannot be copied unless {}.", "Config may only be copied if {}.")),
+    "Copying config with source identical to target is forbidden.",
+    "Configs whose source and target are identical must not be copied.",
+    "Make sure source is not the same as target when copying config.",
+])  # fmt: skip
+def test_two_arguments_side_by_side_are_a_condition(sentence: str) -> None:
+    assert reading(sentence) == "No call of copy with source equal to its target."
+
+
+@pytest.mark.parametrize("sentence", [
+    "From and to account of a payment can't be the same.",
+    "Never send a payment if from and to account are the same.",
+])  # fmt: skip
+def test_two_sides_of_one_name_are_two_arguments(sentence: str) -> None:
+    assert reading(sentence) == "No call of send_payment with from_account equal to its to_account."
+
+
+@pytest.mark.parametrize("sentence", [
+    "The releaser must differ from the approver of the same payment_id.",
+    "The releaser must not be the approver of the same payment_id.",
+])  # fmt: skip
+def test_who_does_something_says_which_call_is_meant(sentence: str) -> None:
+    calls = [
+        {"id": "0", "name": "approve", "arguments": {"payment_id": "P", "approved_by": "ann"}, "result": 1},
+        {"id": "1", "name": "release", "arguments": {"payment_id": "P", "releaser": "ann"}, "result": 1},
+    ]
+    head = "actions: {approve payment: approve, release payment: release}\npolicies:\n"
+    policies = load_policies(f"{head}  - {{id: P, rule: {sentence!r}}}\n")
+    [found] = judge_policies(policies, run_from_json({"run_id": "r", "calls": calls, "status": "ok"}))
+    assert found.verdict == "violated"
+
+
+@pytest.mark.parametrize("sentence", [
+    "Calls that scale a service with replicas above 20 are forbidden.",
+    "The number of replicas a service is scaled to must be no more than 20.",
+    "For scaling a service the upper limit is 20 replicas.", "Never scale a service past twenty replicas.",
+])  # fmt: skip
+def test_calls_and_what_they_come_to_are_named_in_more_words(sentence: str) -> None:
+    assert reading(sentence) == "No call of scale_service with replicas over 20."
+
+
+def test_what_is_named_in_the_plural_may_be_any_of_them() -> None:
+    assert reading("Only build images from the branches main and hotfix.") == (
+        'No call of build with branch other than "main" or "hotfix".'
+    )
+
+
+def test_a_size_is_not_said_twice_of_what_it_counts() -> None:
+    assert reading("Page the supervisor before scaling a service to more than 100 replicas.") == (
+        "Each call of scale_service with replicas over 100 needs an earlier success of page."
+    )
