@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from synth.errors import BadInput
+from synth.policies.beside import AT_ONCE
 from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
@@ -260,9 +261,9 @@ def _no_missing_size(sentence: str, rule: PolicyKind) -> None:
 
 
 def _no_amount_of_calls(sentence: str, rule: PolicyKind) -> None:
-    """`More than two refunds need an approval` counts refunds, and speaks of no amount."""
+    """`More than two refunds need an approval` counts refunds; `at most 10 nodes in one call` are so many."""
     found = _SO_MANY.search(sentence)
-    if found is None:
+    if found is None or compiled(AT_ONCE).search(sentence):
         return
     number = number_of(found["many"])
     for tools in rule.tools:
