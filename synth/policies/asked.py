@@ -123,7 +123,7 @@ _ENDS = re.compile(
     r"|needs?|requires?|happens?|fails?|before|after|without|unless|until|only|never|on|in|within|during"
     r"|between|per"
     r"|and|or|nor|with|for|to|from|by|if|when|whenever|where|while|whose|once|at|ever|not|always"
-    r"|immediately|first"
+    r"|immediately|first|beforehand|earlier|previously|already|the|you|we|i"
     r"|again|more|as|outside|overlaps?|precedes?|follows?|then|twice|exactly|no|every|each|directly"
     r"|of (?:the|an?|that|this|each|every|any)|(?:\w+ )?times)\b)",
     re.IGNORECASE,

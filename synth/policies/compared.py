@@ -24,7 +24,8 @@ _IT = re.compile(
 )
 _IN_ONE_RUN = re.compile(
     r"\b(?:never|not|no|forbidden|prohibited|banned)\b.* in (?:an?|any|one|a single|the same) "
-    r"(?:run|conversation|session)\b",
+    r"(?:run|conversation|session)\b"
+    r"|^(?:an?|any|no) (?:run|conversation|session) (?:that|which|in which|where|with)\b",
     re.IGNORECASE,
 )
 """What excludes another in a whole run does so whatever the two are done to."""

@@ -24,7 +24,7 @@ from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.limited import limited
-from synth.policies.marks import Place, in_text, mark_of, marked, places_of, says_an_action
+from synth.policies.marks import OF_THE_SAME, Place, in_text, mark_of, marked, places_of, says_an_action
 from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.where import Comparison, Where
@@ -367,6 +367,7 @@ def _without(text: str, asked: Asked) -> str:
 
 def _owner(head: str, names: Names) -> tuple[int, int, tuple[Place, ...]] | None:
     """(start, end, places) of the word that a condition after `head` is said of."""
+    head = compiled(OF_THE_SAME).sub("", head)
     bare = compiled(_DOES).sub("", head)
     if bare != head:
         known = actions_in(inflected(f"{bare} must happen", names), names)

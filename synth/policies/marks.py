@@ -12,6 +12,9 @@ from synth.policies.nouns import Somewhere
 from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
 from synth.policies.where import Comparison
 
+OF_THE_SAME = r" (?:of|for|with|on) the (?:very )?same [a-z_]+(?: (?:id|number|code|ref|type|name))?$"
+"""What may stand between an action and what it is given: `a deploy of the same version to env staging`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -55,12 +55,16 @@ def _no_count_of_one(text: str, forms: tuple[Forms, ...]) -> None:
         other = rf"(?:(?!\b(?:it|they|them|being|{one.rest})\b)[^,])+"
         done, do = rf"{which} {MODAL}{ADVERB} be {one.done}", rf"{one.verb}{up} {which}{up}"
         for said in (done, do):
-            m = compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text)
+            m = compiled(rf"\b{said} (?P<often>{_SO_OFTEN}){_NO_CLAUSE}").search(text)
             if m and not m[0].casefold().startswith(f"{one.phrase} ".casefold()):
                 _refuse_count_of_one(m, one.phrase, text)
             for alone in (rf"^{said}(?:$| before {other}$)", rf"^before {other}, {said}$"):
                 if m := compiled(alone).search(text):
                     _refuse_each(m, one.phrase)
+
+
+_NO_CLAUSE = r"(?! (?:something|anything|the|it|they|you|we|its|their)\b)"
+"""`Only once it was merged` says when, and not how often."""
 
 
 def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:

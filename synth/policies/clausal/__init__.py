@@ -27,6 +27,7 @@ is read, where two say different things it has two meanings.
 - `order`, `exclusion`, `shared_verbs`: order, and what excludes what, as they are typed in passing.
 - `prerequisites`, `next_calls`: what is needed first, and what the next call must be, as they are typed.
 - `so_many_first`: so many of it before, and by how many different people.
+- `conditions_first`: what is needed first, its words in other places; what lies between two of one action.
 - `never_both`, `once_done`, `for_whom`, `trying_again`: of two only one, what is over then, what is only for
   such as were verified, when what failed may be tried again.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
-from synth.policies.action_forms import SMALL, singular
+from synth.policies.action_forms import SMALL, noun_of, singular
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.nouns import MONEY
 from synth.policies.patterns import compiled
+from synth.policies.verbs import past_of
 
 _GIVEN = (*MONEY, "currency", "currencies", "method", "channel", "type", "kind", "status", "limit", "id")
 """What calls are given, and nothing that anything is done to: `refund currency`."""
@@ -65,6 +67,37 @@ def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
         each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
         and bool(said.get("obj")),
     )
+
+
+class Asking(Protocol):
+    """An action that may ask somebody: `confirm with guest`."""
+
+    @property
+    def verb(self) -> str: ...
+    @property
+    def particle(self) -> str: ...
+    @property
+    def nouns(self) -> tuple[str, ...]: ...
+    @property
+    def tail(self) -> tuple[str, ...]: ...
+
+
+def told_by(one: Asking) -> Iterator[str]:
+    """`The guest has confirmed`, of `confirm with guest`, as patterns."""
+    if whom := _whom_it_asks(one):
+        yield rf"{whom} (?:has|have)(?: already| first| explicitly)? {past_of(one.verb)}"
+
+
+def asked_of(one: Asking) -> Iterator[str]:
+    """`The guest must confirm`."""
+    if whom := _whom_it_asks(one):
+        yield rf"{whom} (?:must|should|has to|have to|needs to|need to)(?: explicitly)? {one.verb}"
+
+
+def _whom_it_asks(one: Asking) -> str:
+    if one.nouns or one.particle or len(one.tail) != 2 or one.tail[0] not in ("with", "by"):
+        return ""
+    return rf"(?:(?:the|an?|our|his|her|that|this|each|every) )?{noun_of(one.tail[1])}"
 
 
 def not_its_own(

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from synth.policies.action_forms import LIGHT, noun_of, singular
-from synth.policies.clausal.event_of import NOTHING, any_noun, event_of, not_its_own
+from synth.policies.clausal.event_of import NOTHING, any_noun, asked_of, event_of, not_its_own, told_by
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
@@ -285,6 +285,8 @@ def by_name(
         "state": _several(all_of(_state), nouns),
         "undone": _several([way for one in actions for way in _undone(one, actions)], nouns),
         "self": _several(all_of(_self), nouns),
+        "told by somebody": _finder(all_of(lambda one: (Way(s, one.number) for s in told_by(one))), nouns),
+        "asked of somebody": _finder(all_of(lambda one: (Way(s, one.number) for s in asked_of(one))), nouns),
         "gapped": _several(all_of(_gapped), nouns),
     }
 

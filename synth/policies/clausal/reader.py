@@ -16,6 +16,7 @@ from synth.policies.clausal.between import BETWEEN
 from synth.policies.clausal.brief import BRIEF
 from synth.policies.clausal.ceilings import CEILINGS
 from synth.policies.clausal.clock import CLOCK
+from synth.policies.clausal.conditions_first import CONDITIONS_FIRST
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.deadlines import DEADLINES
 from synth.policies.clausal.demands import DEMANDS
@@ -189,7 +190,16 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         BRIEF,
     )
     failures = (SETBACKS, AFTERMATH, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
-    orders = (FOLLOWING, NOTHING_BUT, OPENINGS, BETWEEN, PREREQUISITES, NEXT_CALLS, SO_MANY_FIRST)
+    orders = (
+        FOLLOWING,
+        NOTHING_BUT,
+        OPENINGS,
+        BETWEEN,
+        PREREQUISITES,
+        NEXT_CALLS,
+        SO_MANY_FIRST,
+        CONDITIONS_FIRST,
+    )
     own = (
         by_one_thing(actions),
         by_shared_verb(actions),

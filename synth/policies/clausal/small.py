@@ -10,7 +10,7 @@ from synth.policies.clausal.parts import IT
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
 
-_TELLS = "id|number|code|reference|ref|key|tag|name|address"
+_TELLS = "id|number|code|reference|ref|key|tag|name|address|type"
 """Second words of fields: `booking ref`, `trip id`."""
 _FIELD = rf"[a-z][\w.]*(?: (?:{_TELLS})\b)?"
 

@@ -247,6 +247,13 @@ def without_quoted(text: str) -> tuple[str, Callable[[str], str]]:
     return re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text), put_back
 
 
+_ASKED = (
+    (r"^([^?,.:]{3,60})\? (?=only )", r"\1 "),
+    (r"^([^?,.:]{3,60})\? (?:then )?(?=\S)", r"for \1, "),
+)
+"""`Tagging a commit? Then the tests come first`: what it is about, as a question."""
+
+
 def spelled(sentence: str) -> str:
     """Numbers as digits, clock times as `09:00`; quoted values as they are."""
     text, put_back = without_quoted(" ".join(sentence.split()).removesuffix(".").strip())
@@ -260,4 +267,6 @@ def spelled(sentence: str) -> str:
         text,
         flags=re.I,
     )
+    for pattern, said in _ASKED:
+        text = compiled(pattern).sub(said, text)
     return put_back(text).strip(" ,")

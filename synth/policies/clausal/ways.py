@@ -25,15 +25,21 @@ from synth.policies.clausal.ways_of_order import (
     NONE_BEFORE_WAYS,
     ORDER_WAYS,
     Way,
+    after_until,
+    between,
+    between_two,
     directly_before,
+    from_until,
     if_perfect,
     last_if,
     later_only,
+    needed_between,
     needs,
     needs_to,
     next_after,
     next_no_sooner,
     not_before,
+    shortly_before,
 )
 from synth.policies.clausal.ways_of_times import (
     HAVING_TIMES,
@@ -147,35 +153,6 @@ def _counted_before(m: Meaning) -> str | None:
     return f"{m.a} must happen {m.demand.how} {m.demand.number} times before {m.b('before')}"
 
 
-def _between(m: Meaning) -> str | None:
-    """`Nothing between A and the B that follows` says more: what is the next call."""
-    adjunct = m.of("between")
-    assert adjunct.fact is not None
-    assert adjunct.until is not None
-    if adjunct.said == "next" and m.a == "any tool":
-        return None
-    both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
-    return f"{m.a} must never happen between {both[0]} and {both[1]}"
-
-
-def _from_until(m: Meaning) -> str | None:
-    """`After A but before B, no C`."""
-    adjunct = m.of("after until")
-    if adjunct.fact is None or adjunct.until is None:
-        return None
-    one, other = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
-    return f"{m.a} must never happen after {one} until {other}"
-
-
-def _needed_between(m: Meaning) -> str | None:
-    """`Between A and B, C must happen`: after an A, B needs a C that came later."""
-    adjunct = m.of("between")
-    if adjunct.fact is None or adjunct.until is None or m.demand.joint:
-        return None
-    begin, end = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
-    return f"{end} must never happen after {begin} until {m.a}"
-
-
 def _no_second(kind: str) -> Way:
     """`No second refund unless the first failed`: none after one that succeeded."""
     return lambda m: f"{m.a} must never happen after {m.a}" if m.b(kind) == m.a else None
@@ -265,7 +242,8 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("after",): _never_after("after"),
     ("if",): _if_done(_never_after("if")),
     ("so done",): _never_after("so done"),
-    ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
+    ("after", "until"): after_until("after"),
+    ("state", "until"): after_until("state"),
     ("if", "until"): if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
     ("until later",): lambda m: f"{m.a} must start at least {m.d('until later')} after {m.b('until later')}",
     ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
@@ -282,8 +260,8 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("during",): never_within("during"),
     ("after", "time"): never_within("after", "time"),
     ("after", "lasting"): never_within("after", "lasting"),
-    ("between",): _between,
-    ("after until",): _from_until,
+    ("between",): between,
+    ("after until",): from_until,
     ("so many",): lambda m: (
         f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
     ),
@@ -320,6 +298,8 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("days", "hours"): _hours_of_days(allowed=True),
     ("before",): _only_before,
     ("if not",): _never_after("if not"),
+    ("with done",): needs("with done"),
+    ("around",): lambda m: f"{m.a} must start within {m.d('around')} after {m.b('around')}",
 }
 _MUST: Mapping[tuple[str, ...], Way] = {
     **MUST_TIMES,
@@ -338,7 +318,9 @@ _MUST: Mapping[tuple[str, ...], Way] = {
         if m.of("after").leads
         else None
     ),
-    ("between",): _needed_between,
+    ("between",): needed_between,
+    ("between two",): between_two,
+    ("shortly before",): shortly_before,
     ("before all",): lambda m: f"The first call must be {m.a}",
     ("at first",): lambda m: f"The first call must be {m.a}",
     ("at last",): lambda m: f"The last call must be {m.a}",
@@ -399,7 +381,13 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         **HAVING_TIMES,
         **{
             kinds: _MUST[kinds]
-            for kinds in (("before",), ("before all",), ("if", "just before"), ("intended", "just before"))
+            for kinds in (
+                ("before",),
+                ("before all",),
+                ("if", "just before"),
+                ("intended", "just before"),
+                ("shortly before",),
+            )
         },
         **{(kind,): needs_to(kind, first=True) for kind in _INTENDED},
     },

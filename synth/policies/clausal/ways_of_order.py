@@ -129,6 +129,49 @@ def later_only(way: Way) -> Way:
     return lambda m: way(m) if m.later or m.demand.how == "again" or m.has("from then") else None
 
 
+def between(m: Meaning) -> str | None:
+    """`Nothing between A and the B that follows` says more: what is the next call."""
+    adjunct = m.of("between")
+    assert adjunct.fact is not None
+    assert adjunct.until is not None
+    if adjunct.said == "next" and m.a == "any tool":
+        return None
+    both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
+    return f"{m.a} must never happen between {both[0]} and {both[1]}"
+
+
+def from_until(m: Meaning) -> str | None:
+    """`After A but before B, no C`."""
+    adjunct = m.of("after until")
+    if adjunct.fact is None or adjunct.until is None:
+        return None
+    one, other = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
+    return f"{m.a} must never happen after {one} until {other}"
+
+
+def after_until(kind: str) -> Way:
+    return lambda m: f"{m.a} must never happen after {m.b(kind)} until {m.b('until')}"
+
+
+def between_two(m: Meaning) -> str | None:
+    """`Between two refunds there must be a check`: after one, the next needs a check that came later."""
+    one = m.b("between two")
+    return None if m.demand.joint or m.a == one else f"{one} must never happen after {one} until {m.a}"
+
+
+def shortly_before(m: Meaning) -> str:
+    return f"{m.b('shortly before')} must start within {m.d('shortly before')} after {m.a}"
+
+
+def needed_between(m: Meaning) -> str | None:
+    """`Between A and B, C must happen`: after an A, B needs a C that came later."""
+    adjunct = m.of("between")
+    if adjunct.fact is None or adjunct.until is None or m.demand.joint:
+        return None
+    begin, end = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
+    return f"{end} must never happen after {begin} until {m.a}"
+
+
 _TRIGGERS = ("after", "every", "straight after")
 NEXT_WAYS: Mapping[tuple[str, ...], Way] = {
     (kind, said) if kind < said else (said, kind): then_next(kind)
