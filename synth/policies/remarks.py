@@ -121,6 +121,21 @@ _FIRMLY = (
     rf"|{_THAT} (?:a|an|our|the) (?:(?:legal|regulatory|strict|hard|firm|internal|company) )*"
     r"(?:rule|must|requirement|obligation|policy|law|standard)"
 )
+
+
+def _whatever(said: str) -> Fitted:
+    """`Regardless of the customer` is true of no rule that compares customers."""
+    words = {singular(word.casefold()) for word in compiled(r"[^\W\d]+").findall(said.replace("_", " "))}
+
+    def fitted(rule: PolicyKind) -> PolicyKind | None:
+        same = [part for path, _ in getattr(rule, "same", ()) for part in path]
+        asked = [part for tools in rule.tools for one in tools.asked for part in one.path]
+        named = [*same, *asked, *getattr(rule, "different", ()), *getattr(rule, "path", ())]
+        return None if words & {word for part in named for word in str(part).casefold().split("_")} else rule
+
+    return fitted
+
+
 _BEHIND: tuple[tuple[str, Fitted], ...] = (
     (_TO_THE_NUMBER, _exact),
     (_MORE, _bounded),
@@ -176,7 +191,7 @@ def _behind(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
         for around in (rf"{_APART}(?:{pattern})$", rf",? [(\[](?:{pattern})[)\]]$"):
             m = compiled(around).search(body)
             if m and m.start() and not _says_more(m.groupdict().get("even") or "", names):
-                yield body[: m.start()], fitted
+                yield body[: m.start()], _whatever(m[0]) if pattern is _WHOEVER else fitted
     nth = compiled(rf"{_APART}{_NEXT}$").search(body)
     if nth and nth.start():
         yield body[: nth.start()], _next_too_many(nth["a"] or nth["b"])
@@ -231,3 +246,5 @@ def _labelled(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
         return rule if not own or meant & asked else None
 
     yield m["rest"], fitted
+    if own and len(own) < len(named):  # `refund limits: 2 per id` is said of refunds
+        yield f"{' '.join(word for word, _ in own)}: {m['rest']}", fitted

@@ -50,7 +50,7 @@ _SMALL = (
     "|begins?|ends?|differs?|equals?|exceeds?|contains?|runs?|calls?|one|same|different|higher|greater|larger"
     "|lower|smaller|fewer|longer|shorter|earlier|later|worth|non-empty|max|min|called|made|there"
     "|separate|individual|dedicated|distinct|additional|further|extra|prior|explicit|fresh|own|renewed"
-    "|failures?|ones|really|seriously|honestly"
+    "|failures?|limits|rules|quotas|caps|ones|really|seriously|honestly"
 )
 """Words that are neither an argument nor a value."""
 _NO_VALUE = compiled(

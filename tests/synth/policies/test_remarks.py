@@ -113,6 +113,8 @@ def test_a_remark_makes_a_number_a_limit() -> None:
         "Two refunds per id, that's the maximum",
         "Refunds: 2 per id, a third is too many",
         "two refunds per id, not one more",
+        "Refund limits: 2 per id, a third is too many",
+        "Refund limit: at most 2 per id",
     ):
         assert rule_of(said) == rule_of("At most 2 refunds per id"), said
     assert rule_of("Exactly one refund, no more, no less") == rule_of("Refund must happen exactly once")
@@ -138,8 +140,9 @@ def test_two_arguments_may_have_to_be_the_same_and_one_a_month() -> None:
     "said",
     [
         "Fridays: at most 2 refunds",
+        "At most 2 refunds per customer, regardless of the customer",
+        "A refund over 500 must be approved first, whatever the amount",
         "Gold members: at most 2 refunds",
-        "Production: no refunds",
         "Approvals: no refunds on Fridays",
         "Every pay needs an approval first, even if it fails",
         "Never pay after a refund, even if an approval happened",
