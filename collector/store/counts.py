@@ -72,12 +72,21 @@ def arrived(connection: Connection, projects: Iterable[int]) -> None:
 
 
 @contextmanager
-def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
-    """Count what the block changes of these runs and their results, or that it deletes them."""
-    (before, came), judged = _of_runs(connection, runs), _judged(connection, runs)
-    broken = stretches.findings_of(connection, runs)
+def kept(
+    connection: Connection,
+    runs: Collection[int],
+    changed: Collection[int] | None = None,
+) -> Iterator[None]:
+    """Count what the block changes of these runs and their results, or that it deletes them.
+
+    Where not all results may change, `changed` are the runs whose do.
+    """
+    changed = runs if changed is None else changed
+    before, came, judged = _of_runs(connection, runs)
+    known = [run for run in changed if run in judged]
+    results_before, broken = _judged(connection, known), stretches.findings_of(connection, known)
     yield
-    after, comes = _of_runs(connection, runs)
+    after, comes, _ = _of_runs(connection, runs)
     changes = {
         group: (
             after.get(group, (0, 0))[0] - before.get(group, (0, 0))[0],
@@ -86,12 +95,12 @@ def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
         for group in before.keys() | after.keys()
     }
     _add(connection, {group: change for group, change in changes.items() if change != (0, 0)})
-    results = _judged(connection, runs)
-    results.subtract(judged)
+    results = _judged(connection, changed)
+    results.subtract(results_before)
     _add_judged(connection, results)
     comes.subtract(came)
     stretches.add_came(connection, comes)
-    stretches.add_findings(connection, broken, stretches.findings_of(connection, runs))
+    stretches.add_findings(connection, broken, stretches.findings_of(connection, changed))
 
 
 def set_right(store: Store) -> bool:
@@ -139,22 +148,25 @@ def _of_all(connection: Connection) -> dict[Group, tuple[int, int]]:
 
 def _of_runs(
     connection: Connection, runs: Collection[int]
-) -> tuple[dict[Group, tuple[int, int]], Counter[stretches.Came]]:
-    """Locks the rows, in order, until the transaction ends."""
+) -> tuple[dict[Group, tuple[int, int]], Counter[stretches.Came], set[int]]:
+    """Locks the rows, in order, until the transaction ends; the third are those that were judged before."""
     found: dict[Group, tuple[int, int]] = {}
+    judged: set[int] = set()
     came = Counter[stretches.Came]()
     rows = OF_RUNS.ask(connection, runs=several(connection, [*runs]))
-    for project, listed, outcome, error_type, spans, stretch, agent, release in rows:
+    for project, listed, outcome, error_type, spans, run, digest, stretch, agent, release in rows:
+        if digest is not None:
+            judged.add(run)
         group = Group(project, bool(listed), outcome, error_type)
         count, total = found.get(group, (0, 0))
         found[group] = (count + 1, total + spans)
         if listed and outcome:
             came[stretches.Came(project, stretch, agent, release, outcome)] += 1
-    return found, came
+    return found, came, judged
 
 
 def _judged(connection: Connection, runs: Collection[int]) -> Counter[Judged]:
-    rows = JUDGED.ask(connection, runs=several(connection, [*runs]))
+    rows = JUDGED.ask(connection, runs=several(connection, [*runs])) if runs else ()
     return Counter({Judged(*row[:-1]): row[-1] for row in rows})
 
 
@@ -208,7 +220,13 @@ def _add(connection: Connection, changes: Tally) -> None:
 
 OF_RUNS = Prepared(
     lambda on_sqlite: (
-        select(*columns(), func.coalesce(schema.runs.c.spans, 0), *stretches.came_in(on_sqlite))
+        select(
+            *columns(),
+            func.coalesce(schema.runs.c.spans, 0),
+            schema.runs.c.id,
+            schema.runs.c.digest,
+            *stretches.came_in(on_sqlite),
+        )
         .where(among(on_sqlite, schema.runs.c.id, "runs"))
         .order_by(schema.runs.c.id)
         .with_for_update(key_share=True)

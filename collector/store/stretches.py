@@ -86,7 +86,7 @@ def number(on_sqlite: bool, seconds: Any) -> Any:
 
 def findings_of(connection: Connection, runs: Collection[int]) -> Findings:
     """Of these runs, as far as they are listed."""
-    rows = FINDINGS.ask(connection, runs=several(connection, [*runs]))
+    rows = FINDINGS.ask(connection, runs=several(connection, [*runs])) if runs else ()
     return {(Broke(*row[:6]), row[6]): Seen(int(row[7]), *row[8:]) for row in rows}
 
 

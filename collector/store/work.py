@@ -282,12 +282,23 @@ def _put(store: Store, connection: Connection, conclusions: Sequence[Conclusion]
     news = [conclusion for conclusion in conclusions if conclusion.is_news]
     if news:
         events.announce(store, connection)
-    with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
+    runs = [conclusion.claim.run for conclusion in conclusions]
+    changed = [conclusion.claim.run for conclusion in conclusions if not _leaves_results(conclusion)]
+    with counts.kept(connection, runs, changed):
         _record(connection, news, now)
         _close(connection, conclusions)
     if news:
         webhooks.enqueue(store, connection, _alerts(news), now=now)
         _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
+
+
+def _leaves_results(conclusion: Conclusion) -> bool:
+    """Are results and findings, and under what they are counted, what was recorded last?"""
+    return COUNTED.issubset(conclusion.same) and UNDER.isdisjoint(conclusion.summary)
+
+
+COUNTED = frozenset(("findings", "policies", "guards"))
+UNDER = frozenset(("agent", "release", "listed"))
 
 
 def shelve(store: Store, claim: Claim) -> None:
@@ -414,12 +425,13 @@ ADD_FINDINGS = _add(
 
 
 def _close(connection: Connection, conclusions: Sequence[Conclusion]) -> None:
-    columns = tuple(sorted({name for conclusion in conclusions for name in conclusion.summary}))
+    columns = tuple(sorted(set().union(*{tuple(conclusion.summary) for conclusion in conclusions})))
+    names = [f"{name}_" for name in columns]
     _closing(columns).run(
         connection,
         [
             {
-                **{f"{name}_": conclusion.summary.get(name) for name in columns},
+                **dict(zip(names, map(conclusion.summary.get, columns), strict=True)),
                 "run_": conclusion.claim.run,
                 "version_": conclusion.claim.version,
                 "digest_": conclusion.digest,
