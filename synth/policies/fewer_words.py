@@ -54,6 +54,7 @@ _OF_A_CONVERSATION = (
     r"|^(?:an?|any|each|every|no|the) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is|that"
     r"|which|starts|begins|opens|ends|finishes|closes|contains|includes|without|with|makes|deals|always|gets|receives|sees)\b"
     r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"
+    r"|^one (?:conversation|session) ?[,:]"
     r"|^(?:all )?(?:conversations|sessions) (?:(?:always|must|should|have to|may only) )*"
     r"(?:start|begin|open|end|finish|close) (?:with|by|in)\b"
 )

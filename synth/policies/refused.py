@@ -76,8 +76,12 @@ _ONE_OF_THEM = re.compile(
     r"|sessions?\b|calls?\b)[a-z]+",
     re.IGNORECASE,
 )
-_ITSELF = re.compile(r"\b(?:before being [a-z]+|while (?:its|that) )", re.IGNORECASE)
-"""What is done to one and the same thing: `inspected before being lent`, `while its release is running`."""
+_ITSELF = re.compile(
+    r"\b(?:before being [a-z]+|while (?:its|that) |of (?:each|every|any given|any single|any one|a given) "
+    r"(?!run\b|conversation\b|session\b))",
+    re.IGNORECASE,
+)
+"""What is done to one and the same thing: `inspected before being lent`, `two restarts of each service`."""
 _SAME = re.compile(r" with the same ", re.IGNORECASE)
 _AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every|any) ", re.IGNORECASE)
 """What is to happen after each of them is left out after none."""

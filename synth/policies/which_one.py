@@ -6,7 +6,7 @@ import re
 
 from synth.counted import counted
 from synth.policies.action_forms import Forms
-from synth.policies.clausal.kinds_of_verbs import is_another_each_time
+from synth.policies.clausal.kinds_of_verbs import MAKING, is_another_each_time
 from synth.policies.everyday import MODAL
 from synth.policies.kinds.count import number_of
 from synth.policies.names import OneThing, TwoReadings
@@ -93,7 +93,8 @@ def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
             f"all of them are counted together, or '{most} with the same {field['f']} and FIELD' where FIELD "
             f"says which {it} it is"
         )
-    raise (OneThing if which.lower() in ("each", "every", "no") else TwoReadings)(
+    made = how == "exactly" and number == 1 and done.split()[0].lower() in MAKING
+    raise (OneThing if made or which.lower() in ("each", "every", "no") else TwoReadings)(
         f"cannot read '{which} {it} ... {m['often']}'; write '{total}' where all of them are counted "
         f"together, or '{most} with the same FIELD' where there may be as many of each"
     )

@@ -18,6 +18,7 @@ is read, where two say different things it has two meanings.
 - `nobody`, `deadlines`, `aftermath`: what nobody does, no sooner and no later than something, what a failure
   is followed by and forbids.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
+- `actions_together`: several actions counted as one, all tool calls.
 - `quotas`, `ceilings`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a
   number.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.

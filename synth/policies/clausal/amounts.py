@@ -10,6 +10,7 @@ from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, with_same
 from synth.policies.clausal.words import MAY, NO, SHOULD
 from synth.policies.patterns import compiled
+from synth.policies.sizes import MEASURES
 
 _TOTAL = (
     "in_total|altogether|in_all|overall|all_in_all|taken_together|together|combined|in_sum|all_told"
@@ -41,7 +42,8 @@ def _summed(below: bool = False) -> Callable[[Parts], Demand | None]:
     def made(p: Parts) -> Demand | None:
         event: Event = p["a"]
         number, unit = p["n"]
-        if unit and "f" in p and singular(unit) != singular(argument_added(p["f"])):
+        other = unit and "f" in p and singular(unit) != singular(argument_added(p["f"]))
+        if other and not compiled(rf"(?!percent){MEASURES}").fullmatch(unit):
             return None
         if "s" in p:
             event = with_same(event, p["s"])
@@ -50,6 +52,24 @@ def _summed(below: bool = False) -> Callable[[Parts], Demand | None]:
             return None
         most = f"{'below' if below else 'at most'} {number}"
         return Demand("sum", (replace(event, single=False),), how=field, number=most) if field else None
+
+    return made
+
+
+def _word_and_action(p: Parts) -> tuple[str, Event]:
+    return p["f"], p["a"]
+
+
+def _things_done(below: bool = False) -> Callable[[Parts], Demand | None]:
+    """`Total covers reserved at the same restaurant`, and no amount of money."""
+
+    def made(p: Parts) -> Demand | None:
+        field, event = p["t"]
+        if "r" in p:
+            event = replace(event, beside=(*event.beside, Adjunct("run", said=p["r"])))
+        if singular(field) in ("amount", "total", "sum", "number") or not field.endswith("s"):
+            return None
+        return _summed(below)({**p, "f": field, "a": event})
 
     return made
 
@@ -106,7 +126,18 @@ AMOUNTS: dict[str, Rule] = {
         ("{n:summed} at_most|at_the_most|max|max.|maximum|tops|or_less|and_no_more|and_not_more",
          lambda p: p["n"]),
     ],
+    "things done": [
+        ("[the] total|overall|combined [number|amount] [of] {f:word} {a:noun_done}", _word_and_action),
+        ("[the] sum|number of [all|the|all_the] {f:word} {a:noun_done}", _word_and_action),
+    ],
     "totalled": [
+        ("{t:things done} [{s:of whom}] [{r:scope}] [,] {n:so much}", _things_done()),
+        (f"{{t:things done}} [{{s:of whom}}] [{{r:scope}}] {NO} {_EXCEED} {{n:summed}}", _things_done()),
+        (f"{{t:things done}} [{{s:of whom}}] [{{r:scope}}] {MAY}|{SHOULD} {_BE} {{n:so much}}",
+         _things_done()),
+        (f"{{t:things done}} [{{s:of whom}}] [{{r:scope}}] {SHOULD} {_BE} {_LESS} {{n:summed}}",
+         _things_done(below=True)),
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} [,] {_TOTAL} [,] {{n:so much}}", _summed()),
         (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {NO} {_UP} {_OVER} {{n:summed}} [{_TOTAL}]",
          _summed()),
         (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {MAY}|{SHOULD} {_UP} {{n:so much}} "

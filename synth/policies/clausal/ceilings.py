@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from synth.policies.clausal.counts import CEILING
 from synth.policies.clausal.facts import with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Event
-from synth.policies.clausal.quotas import CEILING, Number
+from synth.policies.clausal.quotas import Number
 from synth.policies.clausal.varieties import in_a_run
 from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
 
@@ -32,7 +33,7 @@ _ANYTHING = "anything|everything|whatever_is|all|any_number"
 
 
 def _most(event: Event | None, number: Number) -> Demand | None:
-    if event is None or number[1] < 1 or number[0] == "at least":
+    if event is None or number[1] < 1 or number[0] in ("at least", "exactly"):
         return None
     return Demand("count", (replace(event, single=False),), how="at most", number=number[1])
 

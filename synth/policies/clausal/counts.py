@@ -15,6 +15,14 @@ from synth.policies.clausal.words import AGENT, AT_MOST, BANNED, MAY, NO, NO_MOR
 from synth.policies.patterns import compiled
 
 _NO_MORE = f"{NO_MORE}|only"
+CEILING = (
+    "limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
+    "|upper_bound"
+    "|absolute_maximum|strict_maximum"
+)
+_THAT_IS = "that_is|which_is|is|are|that_being|being|makes"
+_THE = "the|our|a|an|your|its"
+_WOULD_BE = "is|are|would_be|will_be|is_already|would_already_be"
 _A_RUN = "the_run|a_run|each_run|every_run|any_run|runs"
 _ALL_TOGETHER = (
     "all_together|together|taken_together|altogether|in_total|in_all|combined|all_in_all|in_sum|all_told"
@@ -69,7 +77,7 @@ _WHATEVER = (
     r"(?:no matter(?: (?:what|which|who|whose|how|when|where|why|whether|the|of))?|regardless(?: of)?"
     r"|irrespective of|whatever|whichever|whoever|however)"
 )
-_TRIES = r"(?:(?:failed|unsuccessful|failing) (?:tries|attempts|ones|calls|try|attempt)|failures)"
+_TRIES = r"(?:(?:failed|unsuccessful|failing) (?:tries|attempts|ones|calls|try|attempt)|failures|failed)"
 _OR_NOT = (
     r"(?:(?:successful|failed|unsuccessful|succeeded|successfully)(?: ones)? or (?:not|failed"
     "|unsuccessful|successful)"
@@ -312,7 +320,10 @@ COUNTS: dict[str, Rule] = {
     "one of them": of_one,
     "same list": same_list,
     "an aside": aside,
-    "event": [("{e:noun} calls|call", with_mods), ("{e:noun} calls|call {m:mods}", with_mods)],
+    "event": [
+        ("{e:noun} calls|call|operations|operation|actions|action", with_mods),
+        ("{e:noun} calls|call|operations|operation|actions|action {m:mods}", with_mods),
+    ],
     "quota": [
         ("{c:limit}", lambda p: p["c"]),
         (f"{AT_MOST} {{n:number}} [times|calls|tries|attempts|of_them]", lambda p: ("at most", p["n"])),
@@ -360,16 +371,33 @@ COUNTS: dict[str, Rule] = {
             "[,] [but] only successful|succeeding tries|attempts|ones|calls count|are_counted",
             lambda p: Adjunct("successes"),
         ),
+        ("[,] [but] [the] failed|unsuccessful|failing {w:word} "
+         "do_not_count|are_not_counted|excluded|not_counted|not_included|do_not_count_towards_it",
+         lambda p: Adjunct("successes", said=p["w"])),
+        ("[,] [but] failures do_not_count|are_not_counted|excluded|not_counted|not_included",
+         lambda p: Adjunct("successes")),
         ("{s:one of them}", lambda p: Adjunct("of one", same=p["s"])),
         ("{s:same list}", lambda p: Adjunct("of one", same=p["s"])),
         (
-            "[,] [and] not_more|no_more|not_more_often|no_more_often|no_more_and_no_less|no_more_,_no_less"
-            "|not_more_and_not_less|no_more_no_less|no_less_and_no_more|no_more_than_that"
-            "|not_more_than_that"
+            "[,] [and] not_more|no_more|not_more_often|no_more_often|no_more_than_that|not_more_than_that"
             "|maximum|max|at_most|at_the_most|tops|that_is_it|that_is_all|that_is_enough",
             lambda p: Adjunct("no more"),
         ),
+        (f"[,] [and] {_THAT_IS} {_THE} {CEILING}|most [that] [is] [allowed|permitted]",
+         lambda p: Adjunct("no more")),
+        ("[,] [and|but] not_one_more|not_1_more|not_a_single_one_more|none_more|none_beyond_that|full_stop"
+         "|period|and_not_one_more|not_any_more_than_that|and_no_further_ones|and_then_no_more"
+         "|at_the_very_most|at_maximum",
+         lambda p: Adjunct("no more")),
+        (f"[,] [and|but] a|the|any {{k:nth}} [one|call|try|attempt|time] {_WOULD_BE} [strictly|one] "
+         f"too_many|too_much|{BANNED}", lambda p: Adjunct("no more", number=p["k"])),
+        ("[,] [and] neither_more_nor_less|neither_more_nor_fewer|neither_less_nor_more|neither_fewer_nor_more"
+         "|neither_fewer_nor_more_than_that", lambda p: Adjunct("no more", said="no less")),
+        ("[,] [and] no_more|not_more|no_less|not_less|no_fewer|not_fewer [,] [and|or|nor] "
+         "no_more|not_more|no_less|not_less|no_fewer|not_fewer|fewer|less|more",
+         lambda p: Adjunct("no more", said="no less")),
         ("over|across|for all|all_the {f:one field}", lambda p: Adjunct("overall")),
+        (f"[,] {_OVERALL}", lambda p: Adjunct("in all")),
         ("after|following [at_least] {n:number} {f:what} or_more|at_least", _enough),
         ("after|following {n:number} {f:what}", lambda p: _enough(p) if p["n"] > 1 else None),
         ("after|following at_least|a_minimum_of|no_fewer_than {n:number} {f:what}", _enough),

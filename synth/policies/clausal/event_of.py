@@ -14,6 +14,7 @@ from synth.policies.nouns import MONEY
 from synth.policies.patterns import compiled
 from synth.policies.verbs import past_of
 
+_EACH = "each|every|any one|any single|each single|every single|each and every"
 _GIVEN = (*MONEY, "currency", "currencies", "method", "channel", "type", "kind", "status", "limit", "id")
 """What calls are given, and nothing that anything is done to: `refund currency`."""
 _BEHIND_A_VERB = (
@@ -44,6 +45,8 @@ def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
         about.add(singular(owner))
     elif of and compiled(r"(?:an?|any|each|every|any single) ").search(det_of + " " if det_of else det or ""):
         about.add(singular(of))
+    if said.get("each_of"):
+        about.add(singular(noun.split()[-1]))
     if said.get("which2"):
         same.add(singular((said.get("own") or "").split()[-1]))
     if one := re.search(r" of (?:an?|any|each|every) ([a-z]+)$", noun):
@@ -58,13 +61,11 @@ def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
         "failed" if how in ("failed", "failing", "unsuccessful") else how,
         frozenset(same),
         frozenset(about),
-        single=bool(
-            compiled(r"(?:an?|any|each|every|any single|a single|a given|any given) ").fullmatch(det or "")
-        )
+        single=bool(compiled(rf"(?:an?|any|{_EACH}|a single|a given|any given) ").fullmatch(det or ""))
         or bool(det_of),
         bare=bare,
         itself=bool(said.get("itself")),
-        each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
+        each=bool(compiled(rf"(?:{_EACH}|a given|any given) ").fullmatch(det or ""))
         and bool(said.get("obj")),
     )
 

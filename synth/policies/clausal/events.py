@@ -440,7 +440,9 @@ def _nouns(one: Action) -> Iterator[Way]:
         if one.last:
             yield Way(rf"{lead}{one.last} (?:{names})", one.number)
     if one.nouns:
-        of = rf"(?:of|to|for) (?:(?P<which4>the same|that|this) |{_DET})(?P<obj>{one.objects})"
+        one_of = r"the same|that|this|any given|a given|any single|any one|one and the same|the very same"
+        each = r"(?P<each_of>each|every|each single|every single|each and every)"
+        of = rf"(?:of|to|for) (?:(?P<which4>{one_of}) |{each} |{_DET})(?P<obj>{one.objects})"
         yield Way(rf"{lead}(?:{names}) {of}{one.behind}", one.number)
         yield Way(rf"{lead}{one.objects} (?:{names})", one.number)
         if one.short and one.last:

@@ -8,11 +8,24 @@ from dataclasses import replace
 from synth.policies.action_forms import singular
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Demand, Event
+from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event
 from synth.policies.clausal.small import nth
+from synth.policies.clausal.varieties import TOUCHED as _TOUCHED
 from synth.policies.clausal.varieties import field_of, in_a_run
-from synth.policies.clausal.words import AGENT, AT_MOST, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
+from synth.policies.clausal.words import (
+    AGENT,
+    AT_MOST,
+    BANNED,
+    HAPPEN,
+    MAY,
+    NO,
+    NOBODY,
+    NOT_A_THING,
+    RUNS,
+    SHOULD,
+)
 from synth.policies.patterns import compiled
+from synth.policies.sizes import MEASURES, TIMES
 
 Kinds = tuple[str, int, str]
 """How (`at most`, or `just` where it is said behind that there are no more), how many, of what."""
@@ -30,7 +43,7 @@ _BELONG = (
     "|refer_to|include|touch|affect|go_to|be_sent_to|use|name|be_spread_over|be_with"
 )
 _BELONGS = (
-    "belong_to|belongs_to|cover|covers|concern|concerns|involve|involves|relate_to|relates_to|span|spans"
+    "touch|touches|affect|affects|go_to|goes_to|hit|hits|reach|reaches|target|targets|belong_to|belongs_to|cover|covers|concern|concerns|involve|involves|relate_to|relates_to|span|spans"
     "|have|has"
     "|come_from|comes_from|are_of|are_for|are_from|is_for|is_of|use|uses"
 )
@@ -122,6 +135,24 @@ def _kinds_of_objects(p: Parts) -> Demand | None:
     return _varied(event, p["w"])
 
 
+def _of_things_in_a_run(p: Parts) -> Demand | None:
+    """`Payments to at most 3 ibans per run`: no single one has so many, as a booking has passengers."""
+    event: Event = p["e"]
+    if event.single:
+        return None
+    return _varied(replace(event, beside=(*event.beside, Adjunct("run", said=p["r"]))), p["w"])
+
+
+def _of_any_call(p: Parts) -> Demand | None:
+    """`No more than one region may be touched`."""
+    return _varied(Event(ANY), p["w"])
+
+
+def _kinds_done(p: Parts) -> Demand | None:
+    """`At most 2 different booking refs checked in`, where one action alone has the verb."""
+    return _varied(p["d"], p["w"])
+
+
 def _said(p: Parts) -> Demand | None:
     demand: Demand | None = p["q"]
     return demand
@@ -135,7 +166,45 @@ def _said_over(p: Parts) -> Demand | None:
     return _in_each_run(p) if "r" in p else p["q"]
 
 
+def few_things(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`at most 2 ibans`, `no more than one region`: behind `to` and `in` they are different ones."""
+    m = compiled(rf" *{_UP_TO} (?P<n>\d{{1,6}}|one|a single) {_THING}").match(grammar.text, at)
+    if m and _are_things(m["f"], m["n"]):
+        yield ("at most", _number(m["n"]), field_of(m["f"])), m.end()
+
+
+def many_things(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`more than 2 ibans`."""
+    m = compiled(rf" *(?:more than|over) (?P<n>\d{{1,6}}|one|a single) {_THING}").match(grammar.text, at)
+    if m and _are_things(m["f"], m["n"]):
+        yield ("at most", _number(m["n"]), field_of(m["f"])), m.end()
+
+
+def _are_things(words: str, number: str) -> bool:
+    """Several of a kind, and neither times nor measures nor calls: `percent`, `minutes`, `times`."""
+    last = words.lower().split()[-1]
+    several = number in ("1", "one", "a single") or (last.endswith("s") and not last.endswith("ss"))
+    measured = compiled(
+        rf"{MEASURES}|{TIMES}|characters?|words|lines|euros?|dollars?|pounds?|francs?|points?"
+    )
+    return several and singular(last) not in NOT_A_THING and not measured.match(last)
+
+
+_GO = (
+    "go|goes|go_out|goes_out|are_made|be_made|are_sent|be_sent|happen|happens|take_place|takes_place|run|runs"
+    "|occur|occurs|be_done|are_done|be|are|is|come|comes|be_issued|are_issued|be_paid|are_paid"
+)
+
 KINDS_OF_THINGS: dict[str, Rule] = {
+    "few things": few_things,
+    "many things": many_things,
+    "few of them": [
+        ("{w:few kinds}", lambda p: p["w"]),
+        ("{w:few things}", lambda p: p["w"]),
+        (f"{{w:few kinds alone}} {_NO_MORE}", lambda p: ("at most", *p["w"][1:])),
+    ],
+    "too many of them": [("{w:many kinds}", lambda p: p["w"]), ("{w:many things}", lambda p: p["w"])],
+    "gone through": [("{d:noun_done}", lambda p: p["d"]), ("{d:done_alone}", lambda p: p["d"])],
     "few kinds alone": few_kinds,
     "many kinds": many_kinds,
     "whose kinds": whose_kinds,
@@ -197,6 +266,16 @@ KINDS_OF_THINGS: dict[str, Rule] = {
          _event),
         (f"{{e:varied}} {_BEING} {HAPPEN} {_TO} {{w:few kinds}}", _event),
         (f"{{e:varied}} {NO} [ever] {HAPPEN} {_TO} {{w:many kinds}}", _event),
+        (f"{{e:varied}} [{_BEING}] [only] {_GO} {_TO} {{w:few kinds}}", _event),
+        (f"{{e:varied}} {NO}|do_not|never [ever] {_GO} {_TO} {{w:many kinds}}", _event),
+        (f"{{e:counted}} [{_BEING}] [only] [{_GO}] {_TO} {{w:few things}} {{r:scope}}", _of_things_in_a_run),
+        (f"{{e:counted}} {NO}|do_not|never [ever] {_GO} {_TO} {{w:many things}} {{r:scope}}",
+         _of_things_in_a_run),
+        (f"{{w:few of them}} {_BEING} [ever] be {_TOUCHED}", _of_any_call),
+        (f"{{w:few of them}} is|are {_TOUCHED}", _of_any_call),
+        (f"{{w:too many of them}} {NO} [ever] be {_TOUCHED}", _of_any_call),
+        (f"no {{w:too many of them}} {_BEING} [ever] be {_TOUCHED}", _of_any_call),
+        (f"{{w:few kinds}} [{_BEING}|is|are] [be] {{d:gone through}}", _kinds_done),
         (f"{{e:varied}} , [{_TO}] {{w:few kinds}}", _event),
         (f"{{e:varied}} {_BEING} {_BELONG} {{w:few kinds}}", _event),
         (f"{{e:varied}} {_BELONGS} {{w:few kinds}}", _event),

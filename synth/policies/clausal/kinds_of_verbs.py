@@ -48,6 +48,10 @@ CHECKED = (
 PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
 """Verbs that say nothing without such a tail: `put the order on hold`."""
 BOOKING = ("book", "order", "call", "hail", "arrange", "schedule", "request", "hire")
+MAKING = ("open", "create", "file", "write", "generate", "draft", "compose", "make", *BOOKING)
+"""What is made by such a call is made by it alone: `a ticket must be opened exactly once`."""
+OF_EVENTS = ("trigger", "perform", "conduct", "initiate")
+"""Verbs of what is another one each time, whatever it is: `trigger a failover`."""
 BOOKED = (
     "taxi", "cab", "ride", "courier", "flower", "flowers", "bouquet", "meal", "lunch", "dinner", "breakfast",
     "appointment", "meeting", "flight", "trip", "tour", "transfer", "limousine", "shuttle", "delivery",
@@ -109,7 +113,7 @@ PARTICIPLES = ("paid", "sent", "lost", "done", "sold", "shut", "read", "broken",
 
 def is_another_each_time(verb: str, noun: str) -> bool:
     """Is there no second call for the same thing? `book a taxi`."""
-    return verb in BOOKING and (noun in BOOKED or singular(noun) in BOOKED)
+    return verb in OF_EVENTS or (verb in BOOKING and (noun in BOOKED or singular(noun) in BOOKED))
 
 
 def others_of(verb: str, nouns: Sequence[str], tail: Sequence[str]) -> list[str]:

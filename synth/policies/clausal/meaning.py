@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.events import Action
-from synth.policies.clausal.kinds_of_verbs import SOMEBODY, is_another_each_time
+from synth.policies.clausal.kinds_of_verbs import MAKING, SOMEBODY, is_another_each_time
 from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
+from synth.policies.verbs import deeds_of
 
 COUNTED = ("count", "fail", "succeed", "sum", "in a row", "variety", "least variety")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
-OF_COUNTS = ("no more", "aside", "successes", "overall", "of one")
+OF_COUNTS = ("no more", "aside", "successes", "overall", "of one", "in all")
 """Adjuncts that say something of a number: `, not more`, `, no matter which`, `on one claim`."""
 
 _OF_TRIES = ("count", "in a row", "never", "only", "apart", "may", "blocked")
@@ -189,8 +190,9 @@ class Meaning:
     @property
     def _is_one_at_least(self) -> bool:
         """Is one of whichever enough: `a note must be written at least once`?"""
-        least = self.demand.how == "at least" and self.demand.number == 1
-        return least and not any(e.each for e in self.demand.events)
+        made = self.demand.how == "exactly" and self.verbs <= frozenset(MAKING)
+        one = self.demand.number == 1 and (made or self.demand.how == "at least")
+        return one and not any(e.each for e in self.demand.events)
 
     def _is_of_others(self, event: Event, meant: frozenset[str]) -> bool:
         """Is it done to other things? `Scan the parcel before loading it` says what is loaded."""
@@ -245,7 +247,8 @@ class Meaning:
     @property
     def how(self) -> str:
         """How many are demanded: `3 per customer, not more` are at most three."""
-        return "at most" if self.demand.how == "just" else self.demand.how
+        exactly = any(a.kind == "no more" and a.said == "no less" for a in self.adjuncts)
+        return ("exactly" if exactly else "at most") if self.demand.how == "just" else self.demand.how
 
     def is_said_of_counts(self) -> bool:
         """Does what is said of numbers alone stand behind a number of which it is true?"""
@@ -261,6 +264,8 @@ class Meaning:
                 return False
             if self.has("successes") and (self.has("aside") or self.demand.kind != "count"):
                 return False
+        if not self._ends_agree():
+            return False
         told = [a.said for a in self.adjuncts if a.kind == "aside" and a.said]
         if any(singular(word) in (self.same_fields() or ()) for said in told for word in said.split()):
             return False
@@ -268,12 +273,26 @@ class Meaning:
             return not self.has("no more")
         if self.has("no more"):
             return self.demand.how in ("just", "at most", "exactly")
-        tries_count = self.has("aside") and not told and self.demand.how == "just"
+        tries_count = (self.has("aside") or self.has("successes")) and not told and self.demand.how == "just"
         return (
             tries_count
             or self.demand.how == "at most"
             or not (self.demand.how == "just" or self.has("aside"))
         )
+
+    def _ends_agree(self) -> bool:
+        """Is what is said behind of that number: `a fourth is too many` of three, `no less` of no limit?"""
+        more = [a for a in self.adjuncts if a.kind == "no more"]
+        if any(a.number and a.number - 1 != self.demand.number for a in more):
+            return False
+        if any(a.said == "no less" for a in more) and self.demand.how not in ("just", "exactly"):
+            return False
+        last = [e.noun[-1] for e in self.demand.events if e.noun]
+        if self.has("in all") and any(noun.endswith("s") and singular(noun) != noun for noun in last):
+            return False
+        own = {noun for e in self.demand.events for noun in e.noun} | self.verbs
+        named = {singular(a.said) for a in self.adjuncts if a.kind == "successes" and a.said}
+        return named <= {singular(word) for word in (*own, *(d for v in self.verbs for d in deeds_of(v)))}
 
     def is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""

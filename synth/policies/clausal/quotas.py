@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from synth.policies.action_forms import singular
+from synth.policies.clausal.counts import CEILING
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
@@ -56,28 +57,23 @@ _GET = (
     "get|receive|have|be_given|be_granted|be_entitled_to|be_allowed|be_permitted|be_issued|be_sent|be_offered"
     "|see|obtain|be_limited_to|be_restricted_to|be_awarded"
 )
-_GETS = (
+GETS = (
     "gets|receives|has|is_given|is_granted|is_entitled_to|is_allowed|is_permitted|is_issued|is_sent|obtains"
     "|is_offered|sees|is_limited_to|is_restricted_to|is_awarded"
 )
 _LIMIT = "limit|restrict|cap|keep|hold|confine"
-_LIMITED = "limited|restricted|capped|kept|held|confined"
-CEILING = (
-    "limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
-    "|upper_bound"
-    "|absolute_maximum|strict_maximum"
-)
+LIMITED = "limited|restricted|capped|kept|held|confined"
 _HAPPENS = "happen|happens|occur|occurs|take_place|takes_place|run|runs"
 _UP_TO = (
     f"{AT_MOST}|a_limit_of|a_total_of|as_many_as|a_cap_of|a_quota_of|a_budget_of|an_allowance_of|a_ceiling_of"
     "|a_total_of_at_most|a_total_of_no_more_than|at_most_a_total_of|no_more_than_a_total_of|up_to_a_total_of"
     "|a_total_of_up_to"
 )
-_EXCEED = (
+EXCEED = (
     "exceed|be_more_than|be_over|be_above|be_higher_than|be_greater_than|go_above|go_over|go_beyond|surpass"
     "|rise_above|number_more_than"
 )
-_STAY = "be|stay|remain|not_exceed|number|be_kept|lie"
+STAY = "be|stay|remain|not_exceed|number|be_kept|lie"
 _TIMES = "times|time|calls|tries|attempts|uses|occasions"
 _FORBIDDEN = "forbidden|prohibited|barred|banned|kept|prevented|stopped|blocked|disallowed"
 _FINE = "ok|okay|fine|allowed|permitted|acceptable|permissible|alright|possible"
@@ -93,31 +89,31 @@ def _beyond(p: Parts) -> Number | None:
     return ("at most", p["n"] - 1) if p["n"] > 1 else None
 
 
-def _limit_on(event: Event | None, number: Number) -> Demand | None:
+def limit_on(event: Event | None, number: Number) -> Demand | None:
     if event is None or number[1] < 1:
         return None
     return Demand("count", (event,), how=number[0], number=number[1])
 
 
-def _counted(p: Parts) -> Demand | None:
-    return _limit_on(p["e"], p["c"])
+def counted_as_said(p: Parts) -> Demand | None:
+    return limit_on(p["e"], p["c"])
 
 
 def _held_to(p: Parts) -> Demand | None:
     """`Limit yourself to three bookings`."""
     how, number = p["c"]
-    return None if how == "at least" else _limit_on(p["e"], ("at most", number))
+    return None if how in ("at least", "exactly") else limit_on(p["e"], ("at most", number))
 
 
 def _held_for_each(p: Parts) -> Demand | None:
     """`Limit each order to three labels`."""
     how, number = p["c"]
-    return None if how == "at least" else _of_each({**p, "c": ("at most", number)})
+    return None if how in ("at least", "exactly") else _of_each({**p, "c": ("at most", number)})
 
 
 def _several(p: Parts) -> Demand | None:
     """`Bookings must not exceed three`; of a single one it is said what it comes to."""
-    return None if p["e"].single else _counted(p)
+    return None if p["e"].single else counted_as_said(p)
 
 
 def several(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -129,7 +125,7 @@ def several(grammar: Grammar, at: int) -> Iterator[Found]:
 
 def _of_each(p: Parts) -> Demand | None:
     """Said of each of those whose kind is named: `each room gets three keys at most`."""
-    return _limit_on(with_same(p["e"], p["w"]), p["c"])
+    return limit_on(with_same(p["e"], p["w"]), p["c"])
 
 
 def _object(p: Parts) -> Event | None:
@@ -142,13 +138,13 @@ def _done_to_each(p: Parts) -> Demand | None:
     """`No reservation may be upgraded twice`, where one action alone has the verb."""
     event: Event = p["e"]
     same: frozenset[str] = p["w"]
-    return None if same & set(map(singular, event.noun)) else _limit_on(with_same(event, same), p["c"])
+    return None if same & set(map(singular, event.noun)) else limit_on(with_same(event, same), p["c"])
 
 
 def _to_each(p: Parts) -> Demand | None:
     """`Send each guest two messages at most`."""
     event = _object(p)
-    return None if event is None else _limit_on(with_same(event, p["w"]), p["c"])
+    return None if event is None else limit_on(with_same(event, p["w"]), p["c"])
 
 
 def _issued_to_each(p: Parts) -> Demand | None:
@@ -157,7 +153,7 @@ def _issued_to_each(p: Parts) -> Demand | None:
 
 
 def _passive(p: Parts) -> Demand | None:
-    return _limit_on(passive(p), p["c"])
+    return limit_on(passive(p), p["c"])
 
 
 def _often(p: Parts) -> Demand | None:
@@ -201,12 +197,12 @@ def _clauses(first: str, slot: str) -> list[tuple[str, Callable[[Parts], Demand 
     """What an agent does so often or too often: each verb, each number, each place of it."""
     return [
         (f"{{e:acts}} {{c:{slot} often}}", _often),
-        (f"{{e:one_act}} {{c:{slot} often}}", _counted),
-        (f"{{v:verb}} {{c:{slot} many}} {{t:object}}", lambda p: _limit_on(_object(p), p["c"])),
-        (f"{_MAKE} {{c:{slot} many}} {{e:counted}}", _counted),
+        (f"{{e:one_act}} {{c:{slot} often}}", counted_as_said),
+        (f"{{v:verb}} {{c:{slot} many}} {{t:object}}", lambda p: limit_on(_object(p), p["c"])),
+        (f"{_MAKE} {{c:{slot} many}} {{e:counted}}", counted_as_said),
         (f"{_GIVE} [to] {{w:each of}} {{c:{slot} many}} {{e:counted}}", _of_each),
         (f"{{v:verb}} [to] {{w:each of}} {{c:{slot} many}} {{t:thing}}", _to_each),
-        (f"{first} {{n:number}} {{e:counted}}", lambda p: _counted({**p, "c": _most(p)})),
+        (f"{first} {{n:number}} {{e:counted}}", lambda p: counted_as_said({**p, "c": _most(p)})),
     ]
 
 
@@ -220,6 +216,9 @@ QUOTAS: dict[str, Rule] = {
     ],
     "limited often": [
         ("{c:limit}", lambda p: p["c"]),
+        ("exactly|precisely once", lambda p: ("exactly", 1)),
+        ("{n:number} times|time exactly|precisely", lambda p: ("exactly", p["n"])),
+        ("once exactly|precisely", lambda p: ("exactly", 1)),
         (f"[only] {_UP_TO} {{n:number}} [{_TIMES}]", _most),
         (f"{_UP_TO} {{n:number}} {_TIMES} in_total|altogether|overall", _most),
         (f"{_UP_TO} once", lambda p: ("at most", 1)),
@@ -289,40 +288,40 @@ QUOTAS: dict[str, Rule] = {
         (f"{_LIMIT}|stick [it|yourself|itself|themselves|oneself|things] to|at {{c:limited many}} "
          f"{{e:counted}}",
          _held_to),
-        ("make_do|do|manage|get_by with {c:limited many} {e:counted}", _counted),
-        ("allow|permit [for] [only] {c:limited many} {e:counted}", _counted),
+        ("make_do|do|manage|get_by with {c:limited many} {e:counted}", counted_as_said),
+        ("allow|permit [for] [only] {c:limited many} {e:counted}", counted_as_said),
         (f"set|put|impose|apply|enforce|observe|respect a|the {CEILING} of {{n:number}} for|on|to "
          f"{{e:counted}}",
-         lambda p: _counted({**p, "c": _most(p)})),
+         lambda p: counted_as_said({**p, "c": _most(p)})),
         (f"set|impose|apply|enforce|observe|respect a|the {CEILING} of {{n:number}} {{e:counted}}",
-         lambda p: _counted({**p, "c": _most(p)})),
+         lambda p: counted_as_said({**p, "c": _most(p)})),
         ("keep|hold|leave {e:several of them} {c:bounded}", _several),
-        ("stay|keep|remain [at] {c:bounded to} {e:counted}", _counted),
+        ("stay|keep|remain [at] {c:bounded to} {e:counted}", counted_as_said),
         ("allow|permit {e:events} {c:limited often}", _often),
         (f"{_LIMIT} {{w:each of}} to|at {{c:limited many}} {{e:counted}}", _held_for_each),
         ("allow|permit|give|grant {w:none of} {c:excess many} {e:counted}", _of_each),
     ],
     "he does so many": [
         ("{e:does} {c:limited often}", lambda p: _often({"e": ((p["e"],), ""), "c": p["c"]})),
-        ("{v:verbs} {c:limited many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
-        (f"{_MAKES} {{c:limited many}} {{e:counted}}", _counted),
+        ("{v:verbs} {c:limited many} {t:object}", lambda p: limit_on(_object(p), p["c"])),
+        (f"{_MAKES} {{c:limited many}} {{e:counted}}", counted_as_said),
         ("{v:verbs} [to] {w:each of} {c:limited many} {t:thing}", _to_each),
     ],
     "he does too many": [
         ("{e:does} {c:excess often}", lambda p: _often({"e": ((p["e"],), ""), "c": p["c"]})),
-        ("{v:verbs} {c:excess many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
-        (f"{_MAKES} {{c:excess many}} {{e:counted}}", _counted),
+        ("{v:verbs} {c:excess many} {t:object}", lambda p: limit_on(_object(p), p["c"])),
+        (f"{_MAKES} {{c:excess many}} {{e:counted}}", counted_as_said),
         ("{v:verbs} [to] {w:each of} {c:excess many} {t:thing}", _to_each),
     ],
     "does too many": _clauses("exceed|go_over|go_beyond|go_above", "excess"),
     "doing too many": [
         ("{e:events} {c:excess often}", _often),
-        ("{e:doing_one} {c:excess often}", _counted),
-        ("{c:excess many} {e:counted}", _counted),
-        ("{v:verbing} {c:excess many} {t:object}", lambda p: _limit_on(_object(p), p["c"])),
+        ("{e:doing_one} {c:excess often}", counted_as_said),
+        ("{c:excess many} {e:counted}", counted_as_said),
+        ("{v:verbing} {c:excess many} {t:object}", lambda p: limit_on(_object(p), p["c"])),
         ("{v:verbing} [to] {w:each of} {c:excess many} {t:thing}", _to_each),
         ("making|doing|placing|performing|having|giving|allowing|granting {c:excess many} "
-         "{e:counted}", _counted),
+         "{e:counted}", counted_as_said),
         ("giving|sending|granting|allowing|issuing [to] {w:each of} {c:excess many} {e:counted}", _of_each),
     ],
     # whole clauses
@@ -346,7 +345,7 @@ QUOTAS: dict[str, Rule] = {
         (f"{AGENT} do_not|does_not {{q:does too many}}", _said),
         (f"{_NEVER} {_BEING} {AGENT} {{q:does too many}}", _said),
         (f"{_NEVER} {_BEING} {{t:object}} be {{d:past}} {{c:excess often}}", _passive),
-        (f"{_NEVER} {_BEING} there be {{c:excess many}} {{e:counted}}", _counted),
+        (f"{_NEVER} {_BEING} there be {{c:excess many}} {{e:counted}}", counted_as_said),
         (f"{AGENT} is|are {_FORBIDDEN} from {{q:doing too many}}", _said),
         (f"{{c:limited often}} {MAY} {AGENT} {{e:acts}}", _often),
         (f"{{c:limited often}} {MAY} {{t:object}} be {{d:past}}", _passive),
@@ -360,52 +359,53 @@ QUOTAS: dict[str, Rule] = {
         (f"no run {_BEING} {{q:does too many}}", _in_a_run),
         (f"{RUNS} {{e:does}} {{c:limited often}}", _run_does),
         (f"{RUNS} {_BEING} have|see|contain|include|make|be_limited_to {{c:limited many}} {{e:counted}}",
-         lambda p: in_a_run(d) if (d := _counted(p)) else None),
+         lambda p: in_a_run(d) if (d := counted_as_said(p)) else None),
         # what is counted
-        ("{c:limited many} {e:counted}", _counted),
+        ("{c:limited many} {e:counted}", counted_as_said),
         (f"[the|a] maximum|max|largest|highest [allowed|permitted] number of {{e:counted}} is|are"
          f"|{SHOULD} [be] "
          "{n:number}", lambda p: _several({**p, "c": _most(p)})),
-        (f"{{e:counted}} {_BEING} [be] {_LIMITED} to|at {{c:cap}}", _several),
-        (f"{{e:counted}} is|are [strictly] {_LIMITED} to|at {{c:cap}}", _several),
-        ("{e:counted} is|are allowed|permitted|ok|okay|fine|possible {c:in times}", _counted),
+        (f"{{e:counted}} {_BEING} [be] {LIMITED} to|at {{c:cap}}", _several),
+        (f"{{e:counted}} is|are [strictly] {LIMITED} to|at {{c:cap}}", _several),
+        ("{e:counted} is|are allowed|permitted|ok|okay|fine|possible {c:in times}", counted_as_said),
         ("{e:counted} is|are only allowed|permitted "
-         "{c:in times}", lambda p: _counted({**p, "c": ("at most", p["c"][1])})),
-        (f"{{e:several of them}} {NO} [ever] {_EXCEED} "
+         "{c:in times}", lambda p: counted_as_said({**p, "c": ("at most", p["c"][1])})),
+        (f"{{e:several of them}} {NO} [ever] {EXCEED} "
          f"{{n:number}}", lambda p: _several({**p, "c": _most(p)})),
-        (f"{{e:several of them}} {_BEING} {_STAY} {{c:cap}}",
+        (f"{{e:several of them}} {_BEING} {STAY} {{c:cap}}",
          lambda p: None if p["c"][0] != "at most" else _several(p)),
-        (f"{{e:a number}} {_BEING} {_STAY} {{c:bounded}}",
+        (f"{{e:a number}} {_BEING} {STAY} {{c:bounded}}",
          lambda p: None if p["c"][0] != "at most" else _several(p)),
-        (f"{{e:a number}} {_BEING} {_STAY} {{n:number}} or_fewer|or_less|or_below|or_under",
+        (f"{{e:a number}} {_BEING} {STAY} {{n:number}} or_fewer|or_less|or_below|or_under",
          lambda p: _several({**p, "c": _most(p)})),
         (f"{{e:several of them}} {_BEING} stay|remain|number|be_kept {{c:bounded}}",
          lambda p: None if p["c"][0] != "at most" else _several(p)),
-        (f"{{e:several of them}} {NO} [ever] {_EXCEED} {{n:number}} in_number|in_total|altogether",
+        (f"{{e:several of them}} {NO} [ever] {EXCEED} {{n:number}} in_number|in_total|altogether",
          lambda p: _several({**p, "c": _most(p)})),
-        (f"{{e:counted}} {MAY} {HAPPEN} {{c:in times}}", _counted),
+        (f"{{e:counted}} {MAY} {HAPPEN} {{c:in times}}", counted_as_said),
         (f"{{e:counted}} {_HAPPENS} {{c:limited often}}", _several),
         (f"{{e:counted}} never {_HAPPENS} {{c:excess often}}", _several),
         ("{c:limited many} {e:counted} is|are [the] [absolute|hard|allowed] maximum|limit|max|cap"
          "|upper_limit",
-         lambda p: _counted({**p, "c": ("at most", p["c"][1])})),
+         lambda p: counted_as_said({**p, "c": ("at most", p["c"][1])})),
         ("{c:limited many} {e:counted} is|are allowed|permitted|ok|okay|fine|acceptable|enough|possible",
-         _counted),
-        (f"{{c:limited many}} {{e:counted}} {_BEING} {HAPPEN}|be_{_MADE.replace('|', '|be_')}", _counted),
+         counted_as_said),
+        (f"{{c:limited many}} {{e:counted}} {_BEING} {HAPPEN}|be_{_MADE.replace('|', '|be_')}",
+         counted_as_said),
         (f"{{c:limited many}} {{t:object}} {_BEING} be {{d:past}}", _passive),
         (f"{{c:limited many}} {{t:object}} {_IS} {{d:past}}", _passive),
         (f"{AGENT} allow|allows|permit|permits|accept|accepts [only] {{c:limited many}} "
-         f"{{e:counted}}", _counted),
-        (f"there {_BEING} [only] be [only] {{c:limited many}} {{e:counted}}", _counted),
-        (f"there {NO} [ever] be {{c:excess many}} {{e:counted}}", _counted),
-        ("there is|are {c:limited many} {e:counted}", _counted),
-        ("there is|are never {c:excess many} {e:counted}", _counted),
-        ("the [hard|absolute|upper] maximum|limit|cap|max for|on|of {e:counted} is {c:cap}", _counted),
+         f"{{e:counted}}", counted_as_said),
+        (f"there {_BEING} [only] be [only] {{c:limited many}} {{e:counted}}", counted_as_said),
+        (f"there {NO} [ever] be {{c:excess many}} {{e:counted}}", counted_as_said),
+        ("there is|are {c:limited many} {e:counted}", counted_as_said),
+        ("there is|are never {c:excess many} {e:counted}", counted_as_said),
+        ("the [hard|absolute|upper] maximum|limit|cap|max for|on|of {e:counted} is {c:cap}", counted_as_said),
         ("[the] maximum|max|limit [number] [of|for|on] {e:counted} , {n:number}",
-         lambda p: _counted({**p, "c": _most(p)})),
-        ("[the] maximum|max {e:counted} , {n:number}", lambda p: _counted({**p, "c": _most(p)})),
-        ("{e:counted} , {c:limited often} [only]", _counted),
-        ("{e:counted} , {c:cap}", lambda p: _counted({**p, "c": ("just", p["c"][1])})),
+         lambda p: counted_as_said({**p, "c": _most(p)})),
+        ("[the] maximum|max {e:counted} , {n:number}", lambda p: counted_as_said({**p, "c": _most(p)})),
+        ("{e:counted} , {c:limited often} [only]", counted_as_said),
+        ("{e:counted} , {c:cap}", lambda p: counted_as_said({**p, "c": ("just", p["c"][1])})),
         # what is done to something
         (f"{{t:object}} {MAY} [only] be {{d:past}} {{c:limited often}}", _passive),
         (f"{{t:object}} {_IS} [only] {{d:past}} {{c:limited often}}", _passive),
@@ -417,13 +417,13 @@ QUOTAS: dict[str, Rule] = {
          lambda p: _passive({**p, "c": _most(p)})),
         # those to whom
         (f"{{w:each of}} {_BEING} [only] {_GET} [only] {{c:limited many}} {{e:counted}}", _of_each),
-        (f"{{w:each of}} {_GETS} [only] {{c:limited many}} {{e:counted}}", _of_each),
-        (f"{{w:each of}} is|are|{_BEING} [be] {_LIMITED} to|at {{c:limited many}} "
+        (f"{{w:each of}} {GETS} [only] {{c:limited many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} is|are|{_BEING} [be] {LIMITED} to|at {{c:limited many}} "
          f"{{e:counted}}", _held_for_each),
         (f"{{w:each of}} {NO} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),
-        (f"{{w:each of}} never {_GETS} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:each of}} never {GETS} {{c:excess many}} {{e:counted}}", _of_each),
         (f"{{w:none of}} {_BEING} [ever] {_GET} {{c:excess many}} {{e:counted}}", _of_each),
-        (f"{{w:none of}} [ever] {_GETS} {{c:excess many}} {{e:counted}}", _of_each),
+        (f"{{w:none of}} [ever] {GETS} {{c:excess many}} {{e:counted}}", _of_each),
         (f"{{w:each of}} {_BEING} [only] be {{g:given}} [only] {{c:limited many}} "
          f"{{e:counted}}", _issued_to_each),
         (f"{{w:each of}} {_IS} [only] {{g:given}} [only] {{c:limited many}} {{e:counted}}", _issued_to_each),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from synth.policies.action_forms import PARTICLES
+from synth.policies.clausal.actions_together import ACTIONS_TOGETHER
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.aftermath import AFTERMATH
 from synth.policies.clausal.amounts import AMOUNTS
@@ -176,6 +177,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     more = (
         COUNTS,
         QUOTAS,
+        ACTIONS_TOGETHER,
         CEILINGS,
         LEAST,
         VARIETIES,

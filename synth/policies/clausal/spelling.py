@@ -133,10 +133,22 @@ ELIDED = (
     (rf" ?: (?:allowed |permitted |ok |possible )?only {_ADJUNCT}", " may happen only "),
 )
 """Behind a colon what stands before it is not said again: `order cleaning: never between A and B`."""
+OFTEN = (
+    (r"\b(no|not|never) more (?:often|frequently) than (?=(?:once|twice|thrice|\d+|[a-z]+ times)\b)",
+     r"\1 more than "),
+    (r"\b(once|one|1),? and only (?:once|one|1),?(?![\w-])", r"exactly \1"),
+    (r"(?<=\w) ?/ ?(?=(?:run|conversation|session|hour|minute|calendar day|\d+ ?(?:min|minutes?|hours?))\b)",
+     " per "),
+    (r"\bper (hour|minute|second|calendar day) and (?:per )?(?=[a-z])", r"per \1 per "),
+    (r"\bper ([a-z_]+(?: (?:id|number|ref|code))?) and (?:per )?"
+     r"(?=(?:hour|minute|second|calendar day|run|conversation|session)\b)", r"per \1 per "),
+)  # fmt: skip
+"""How often, in short: `4 / run`, `per hour and account`, `once and only once`."""
 _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *CONTRACTIONS,
     (r"\bshan't\b", "shall not"),
     (r"\b(?:exclusively|solely)\b", "only"),
+    *OFTEN,
     (r" \((?P<said>(?:within|in|at|on|after|before|between|during|from|until|immediately|directly|right"
      "|not|never|no|only)"
      r" [^()]*)\)(?=$|[ ,;:])", r" \g<said>"),

@@ -39,7 +39,8 @@ def summed(grammar: Grammar, at: int) -> Iterator[Found]:
 def of_one(grammar: Grammar, at: int) -> Iterator[Found]:
     """`for one order`, `to any single customer`: whose amounts are added."""
     m = compiled(
-        r" *(?:(?:to|for|of|from|on|by|in|at|with) (?:one|any one|any|any single|one single|a single|each"
+        r" *(?:(?:to|for|of|from|out of|onto|into|on|by|in|at|with) "
+        r"(?:one|any one|any|any single|one single|a single|each"
         r"|every|a given"
         r"|any given|one and the same|the same|that same|an?|an individual)|per) (?P<f>[a-z][a-z_]*(?: (?:id"
         r"|number)\b)?)(?![\w'-])"
@@ -178,6 +179,8 @@ SUMS: dict[str, Rule] = {
         (f"{AGENT} {NO} {{v:verb}} {_OVER} {{n:summed}} in {{t:object}} [{{s:of_one}}] [{_TOTAL}]", _done),
         (f"{_MOST} {{n:summed}} in {{a:added}} [{_TOTAL}] [is|are] [allowed|permitted]", _sum()),
         (f"{_MOST} {{n:summed}} {MAY} be {{d:past}} {_TOTAL}", lambda p: _by_past(p)),
+        (f"{_MOST} {{n:summed}} {_TOTAL} {MAY} be {{d:past}}", lambda p: _by_past(p)),
+        (f"no {_OVER} {{n:summed}} {_TOTAL} {MAY} be {{d:past}}", lambda p: _by_past(p)),
         (f"{_OVER} {{n:summed}} {NO} be {{d:past}} {_TOTAL}", lambda p: _by_past(p)),
         (f"no {_OVER} {{n:summed}} {MAY} be {{d:past}} {_TOTAL}", lambda p: _by_past(p)),
     ],

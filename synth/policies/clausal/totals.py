@@ -26,7 +26,7 @@ from synth.policies.patterns import compiled
 
 TOTAL = (
     "in_total|altogether|in_all|overall|all_in_all|taken_together|together|combined|in_sum|all_told"
-    "|all_together|when_added_up|as_a_total|in_sum_total|cumulatively|in_aggregate|added_up|added_together"
+    "|all_together|put_together|when_added_up|as_a_total|in_sum_total|cumulatively|in_aggregate|added_up|added_together"
 )
 _SUM = "total|combined|cumulative|overall|aggregate|summed|summed-up|accumulated|added-up|joint|whole|entire"
 _AMOUNT = "amount|amounts|value|values|sum|sums|volume|worth|money|budget"
@@ -47,7 +47,7 @@ _EXCEED = (
     "|be_greater_than"
     "|go_higher_than|be_larger_than|rise_above|climb_above|total_more_than|be_allowed_to_exceed"
 )
-_BELOW = "below|under|less_than"
+_BELOW = "below|under|less_than|fewer_than"
 _STAY = "be|stay|remain|be_kept|lie|come_to|total|add_up_to|amount_to|sum_up_to"
 _LIMIT = "limit|cap|restrict|keep|hold"
 _LIMITED = "limited|capped|restricted|kept|held"
@@ -65,6 +65,8 @@ _NEVER = "never|do_not|never_ever"
 _BEING = f"{MAY}|{SHOULD}"
 _BEFORE = f"{TOTAL}|across_the_board|put_together|all_of_it_together"
 
+_WHAT = "what|whatever|everything|all|all_that|all_money|money|the_money|all_the_money|the_amount|the_amounts"
+_TAKE = "change|cover|use|consume|touch|have|contain|comprise|load|hold|cost|weigh|affect|involve|carry|take"
 Made = Callable[[Parts], Demand | None]
 
 
@@ -91,6 +93,11 @@ def _sum(how: str = "at most") -> Made:
     return made
 
 
+def _of_unit(how: str = "at most") -> Made:
+    """`All edits together change fewer than 400 lines`: what they change is added."""
+    return lambda p: _sum(how)(p) if p["n"][1] else None
+
+
 def _of_a_run(p: Parts) -> tuple[Event, str]:
     event, field = p["a"]
     return replace(event, beside=(*event.beside, Adjunct("run", said=p["r"]))), field
@@ -109,14 +116,25 @@ def _plural(p: Parts) -> Event | None:
 
 
 def _acts(p: Parts) -> Event | None:
+    """What is done to several; said of each, or of the same, it is counted for each of them."""
     events, _ = p["e"]
-    return events[0] if len(events) == 1 and not events[0].single and not events[0].same - {"it"} else None
+    if len(events) != 1:
+        return None
+    [event] = events
+    if event.single and event.each and event.noun and not event.role:
+        event = with_same(replace(event, single=False), frozenset({singular(event.noun[-1])}))
+    own = frozenset({"it", *map(singular, event.noun)})
+    return None if event.single or event.same - own else event
 
 
 def _act(how: str = "at most") -> Made:
+    """`Expand each volume by at most 500 GB in total`; what it is done by says what is added."""
+
     def made(p: Parts) -> Demand | None:
         event = _acts(p)
-        return None if event is None or p["n"][1] else _sum(how)({**p, "a": event})
+        if event is None or (p["n"][1] and p.get("x") != "by"):
+            return None
+        return _sum(how)({**p, "a": event})
 
     return made
 
@@ -129,7 +147,11 @@ def _given(p: Parts) -> Demand | None:
 def _passively(p: Parts) -> Demand | None:
     """`Guests may be refunded no more than 400 in total`."""
     thing, done, (how, number) = p["t"], p["d"], p["c"]
-    if thing.action != done.action or thing.role != done.role or thing.single or number[1]:
+    if p.get("each") or (thing.single and thing.each and not thing.role):
+        thing = replace(thing, single=False, same=thing.same | frozenset(map(singular, thing.noun[-1:])))
+    if thing.action != done.action or thing.role != done.role or thing.single:
+        return None
+    if number[1] and p["x"] != "by":
         return None
     added = replace(done, same=done.same | thing.same, noun=thing.noun)
     return _sum(how)({**p, "a": added, "n": number})
@@ -213,6 +235,8 @@ TOTALS: dict[str, Rule] = {
         (f"all {{a:added}} {TOTAL}", lambda p: (p["a"], "")),
         (f"{{a:added ones}} [,] {TOTAL} [,]", lambda p: (p["a"], "")),
         (f"{{a:added in a run}} [,] {TOTAL} [,]", lambda p: p["a"]),
+        (f"{_WHAT} [that|which] [is|are|gets|get|was] {{a:noun_done}} [out|back|in_total] [{{s:of_one}}]",
+         lambda p: (with_same(p["a"], p["s"]) if "s" in p else p["a"], "")),
         (f"[the] {_SUM} {{a:total amount done}}", lambda p: (p["a"], "")),
         ("[the] sum|total of [all|the|all_the] amounts {a:total amount done}", lambda p: (p["a"], "")),
         (f"{_BEFORE} [,] {{a:added ones}}", lambda p: (p["a"], "")),
@@ -268,9 +292,17 @@ TOTALS: dict[str, Rule] = {
         (f"[{_BEYOND}] {_IN_SUM} {{c:over so much}}", lambda p: p["c"]),
         (f"{_OVER} {_IN_SUM} {{n:summed}}", _n),
         (f"exceeding {{n:summed}} {TOTAL}", _n),
+        ("a_total|a_sum|a_cumulative_total|a_combined_total|an_overall_total|a_grand_total {c:over so much}",
+         lambda p: p["c"]),
     ],
-    "amounting to": [(f"[for|by|with|of|worth|{_UPS}]", lambda p: True)],
+    "amounting to": [(f"[for|with|of|worth|{_UPS}]", lambda p: True), ("by", lambda p: "by")],
     "totalled": [
+        (f"{{a:added in a run}} [,] {TOTAL} [,] [{_BEING}] {_TAKE} {{n:most of all}}", _of_unit()),
+        (f"{{a:added in a run}} [,] {TOTAL} [,] [{_BEING}] {_TAKE} {_BELOW} {{n:summed}}", _of_unit("below")),
+        (f"{{a:added in a run}} [,] {TOTAL} [,] {NO}|{_NOT_UP} {_TAKE} {_OVER} {{n:summed}}", _of_unit()),
+        (f"{{a:added in a run}} [{_BEING}] {_TAKE} {{n:most of all}} {TOTAL}", _of_unit()),
+        (f"{{a:added in a run}} [{_BEING}] {_TAKE} {_BELOW} {{n:summed}} {TOTAL}", _of_unit("below")),
+        (f"{{a:added in a run}} {NO}|{_NOT_UP} {_TAKE} {_OVER} {{n:summed}} {TOTAL}", _of_unit()),
         ("{a:in sum of a run} {c:come to at most}", _limited),
         (f"{{a:in sum of a run}} {{c:come to at most}} {TOTAL}", _limited),
         ("{a:added in a run} {c:come to at most in all}", _limited),
@@ -380,6 +412,11 @@ TOTALS: dict[str, Rule] = {
          f"{{c:so much in all}}",
          _passively),
         (f"{{t:object}} {NO} [ever] be {{d:past}} {{x:amounting to}} {{c:too much in all}}", _passively),
+        (f"no|no_single {{t:object}} {_BEING}|is|are [ever] [be] {{d:past}} {{x:amounting to}} "
+         "{c:too much in all}", lambda p: _passively({**p, "each": True})),
+        (f"{{t:object}} {_BEING}|is|are [only] [be] {{d:past}} {{x:amounting to}} {{n:most of all}} "
+         f"each {TOTAL}",
+         lambda p: _passively({**p, "c": _n(p), "each": True})),
         # over all of them
         (f"across|over|for|of|in {{a:added in a run}} , the|their|a [{_SUM}] {_AMOUNT}|total|sum "
          "{c:come to at most}", _limited),

@@ -139,6 +139,23 @@ def _passively_varied(p: Parts) -> Demand | None:
     return Demand("variety", (event,), number=number, how=field)
 
 
+def one_of_all(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`one passenger`, of what is no action by itself: `one run, one refund` is no number of refunds."""
+    m = compiled(rf" *(?:one|1|a single|the same|one single|exactly one|exactly 1) {THING}").match(
+        grammar.text, at
+    )
+    if m is None or m["f"].lower() in NOT_A_THING:
+        return
+    if not any(end >= m.end() for _, end in grammar.matches("noun", m.start("f"))):
+        yield field_of(m["f"]), m.end()
+
+
+_A_RUN = "one_run|1_run|a_run|each_run|every_run|run|any_run|a_single_run"
+TOUCHED = (
+    "touched|used|concerned|affected|served|handled|dealt_with|worked_on|changed|involved|named|addressed"
+    "|mentioned|looked_at|looked_up|opened|accessed|visited"
+)
+
 VARIETIES: dict[str, Rule] = {
     "different": different,
     "so many different": so_many_different,
@@ -191,11 +208,26 @@ VARIETIES: dict[str, Rule] = {
         (f"{{e:acts}} {_TO} {{w:least different}}", _at_least_varied),
         (f"{AGENT} {NO} [ever] {{g:deal}} {{w:different}}", _any_varied),
         ("never|do_not {g:deal} {w:different}", _any_varied),
+        ("{r:all there is} {g:go} one_and_the_same|the_same|only_one|a_single|just_one|one_single|one "
+         "{f:one field}",
+         lambda p: _one_only({**p, "r": p["r"][0]})),
+        (f"{{f:only one}} {MAY}|{SHOULD} [ever] be {TOUCHED}", _one_only),
+        (f"{{f:only one}} is|are [ever] {TOUCHED}", _one_only),
+        (f"[per|in|within|for] {_A_RUN} , [just|only] {{f:one_of_all}} [only]",
+         lambda p: _one_only({**p, "r": "run"})),
+        ("[just|only] {f:one_of_all} [only] per run", lambda p: _one_only({**p, "r": "run"})),
         (f"{{e:event}} only {_TO} one|1|a_single|one_and_the_same|the_same {{f:one field}}", _one_only),
     ],
+    "all there is": [("everything|all_of_it|all_that_happens|whatever_happens|all_work|all_the_work "
+                      "[{r:scope}]",
+                      lambda p: (p.get("r", ""),))],
+    "one_of_all": one_of_all,
     "varying": [("calls|tool_calls", lambda p: Event(ANY)), ("{e:event}", lambda p: p["e"])],
     "go": [
-        (f"[{SHOULD}|{MAY}] [always] go|goes|be|stay|remain|happen|run|are|is|come {_TO}", lambda p: True),
+        (f"[{SHOULD}|{MAY}] [always] go|goes|be|stay|remain|happen|run|are|is|go_out|goes_out|be_made"
+         f"|are_made|be_sent|are_sent|happens|takes_place|take_place|come|comes|be_done|are_done|runs"
+         f"|is_done {_TO}",
+         lambda p: True),
         (f"[{SHOULD}|{MAY}] [always] use|have|concern|name|share|be_for|target|hit|touch|affect|reach"
          "|span|cover|involve",
          lambda p: True),
