@@ -62,7 +62,9 @@ _DAYS_ONLY_HOURS = compiled(
     r"\bon (?:[a-z]+days?|weekends?)(?:,? (?:and|or|to) (?:[a-z]+days?|weekends?))*,? (?P<said>only) "
     r"(?:after|before|between|from|until) \d"
 )
-_FROM_TO = compiled(r"\b(?P<said>from (?P<a>\d{1,2}) (?:to|until|till) (?P<b>\d{1,2}))\b(?![:.]?\d| ?[ap]m)")
+_FROM_TO = compiled(
+    r"\b(?P<said>(?:from|between) (?P<a>\d{1,2}) (?:to|until|till|and) (?P<b>\d{1,2}))\b(?![:.]?\d| ?[ap]m)"
+)
 _BEGINS = ("hold", "lock", "block", "reserve", "freeze", "suspend", "pause", "mute", "ban")
 """Verbs whose noun lasts longer than the call: `during a freeze`."""
 _AGAIN_BEFORE = compiled(
@@ -353,7 +355,8 @@ def _not_amounts_for_hours(sentence: str, rule: PolicyKind) -> None:
     if found is None or asked != {("amount",)} or "amount" in sentence.lower() or int(found["b"]) > 24:
         return
     phrase, a, b = rule.tools[0].phrase.partition(" with ")[0], int(found["a"]), int(found["b"])
-    hours = quoted(f"{phrase} must happen between {a:02}:00 and {b:02}:00")
+    must = "must never" if compiled(r"\b(?:never|not|no)\b").search(sentence) else "must"
+    hours = quoted(f"{phrase} {must} happen between {a:02}:00 and {b:02}:00")
     raise TwoReadings(
         f"cannot read {found['said']!r}; write {hours} or "
         f"{quoted(f'The amount of {phrase} must be between {a} and {b}')}"

@@ -71,7 +71,16 @@ def same_fields(text: str) -> Paths:
             f"cannot read 'the same {text}' of a call, which are all of them; name those that must be the "
             "same, as in 'with the same order_id', or limit equal calls of a tool by `limits: {same_call: 1}`"
         )
-    return tuple((path, path) for path in (_path(field) for field in re.split(r" and ", text)))
+    fields = re.split(r" and ", text)
+    if strange := next((field for field in fields if field.lower() in _NO_FIELD), None):
+        raise BadInput(f"cannot read {strange!r} as the name of an argument")
+    return tuple((path, path) for path in map(_path, fields))
+
+
+_NO_FIELD = frozenset(
+    ["never", "not", "no", "nor", "or", "only", "always", "then", "also", "but", "than", "without", "of"]
+)
+"""Words that no argument is called by."""
 
 
 def _path(field: str) -> tuple[str, ...]:

@@ -289,7 +289,7 @@ _NO_ARGUMENT = (
     "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|spans?"
     r"|covers?(?! (?:of|on)\b)|first|last|beforehand|afterwards?|already|now|anybody|nobody"
     "|different|same|another|except|excepting|than|without|or|and|nor|but|maybe|perhaps|rarely|hardly|seldom"
-    "|normally|usually|mostly|often|sometimes|nearly|almost|half|nothing|something|not|gets?|takes?"
+    "|normally|usually|mostly|often|sometimes|nearly|almost|half|nothing|something|anything|everything|whatever|not|gets?|takes?"
 )
 _ONE = rf"(?!(?:{_SMALL}|{_NO_ARGUMENT})(?![\w'-]))[a-z]\w*"
 _MORE = rf"(?:number|count|{_ONE})"

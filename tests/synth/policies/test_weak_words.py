@@ -60,6 +60,7 @@ Patient check-in may succeed at most once with the different appointment_id.
 Request documents: deadline rarely under 14 days
 Contract documents: request with deadline hardly under 14
 When closing a claim, rarely give outcome "withdrawn".
+Never issue a refund between 9 and 17.
 Each order gets at least two tries at creating a return label.
 """.strip().splitlines()
 
@@ -84,6 +85,9 @@ TRUE = {
         "Once issue_refund has succeeded, issue_refund must not be called any more.",
     "If a page to a doctor fails, the next call has to be another page.":
         "After each failure of page_doctor, a success of page_doctor comes before any other call begins.",
+    "After verifying the passenger with the same customer, never issue a refund.":
+        "Once verify_passenger has succeeded, issue_refund must not be called any more with the same "
+        "customer.",
     "As many refunds as verifications and no more.":
         "Each call of issue_refund needs an earlier success of verify_passenger of its own, that serves no "
         "other one.",
