@@ -49,9 +49,9 @@ def _none(p: Parts) -> Demand | None:
 
 
 def _nothing(p: Parts) -> Demand | None:
-    """`Apply nothing`: of what needs a thing, none is done."""
+    """`Until a plan succeeds apply nothing`: of what needs a thing, none is done."""
     event: Event = p["v"]
-    return Demand("never", (replace(event, single=False),))
+    return Demand("blocked", (replace(event, single=False),))
 
 
 AFTERMATH: dict[str, Rule] = {

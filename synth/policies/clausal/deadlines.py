@@ -65,8 +65,7 @@ DEADLINES: dict[str, Rule] = {
         (f"{_NO_LATER} {{d:time}} {_SINCE} {{f:done before}}", _so_long("no later")),
         (f"{{d:time}} {_SINCE} {{f:done before}} [,] {_LATEST}", _so_long("no later")),
         (
-            f"at_most|no_more_than|not_more_than|less_than|within [the] [{_LAST}] {{d:time}} {_BEFORE}"
-            " {f:what}",
+            f"at_most|no_more_than|not_more_than|less_than [the] [{_LAST}] {{d:time}} {_BEFORE} {{f:what}}",
             _so_long("lately before"),
         ),
         (f"in|during the [{_LAST}] {{d:time}} {_BEFORE} {{f:what}}", _so_long("lately before")),

@@ -38,7 +38,11 @@ def event_of(m: re.Match[str], number: int, bare: bool) -> Event:
     det_of = said.get("det2") or ""
     if which or said.get("which4"):
         thing = owner or of or noun
-        same.add(singular(thing.split()[-1]))
+        its_call = (
+            bare and not (owner or of or said.get("obj")) and (which or "").lower() in ("that ", "this ")
+        )
+        if not its_call:
+            same.add(singular(thing.split()[-1]))
     elif said.get("its") or said.get("it") or said.get("itself"):
         same.add(IT)
     elif owner:

@@ -103,6 +103,7 @@ TOGETHER: dict[str, Rule] = {
         (f"[always] {{e:acts}} [only] {_ONE_BY_ONE} [,] [{_NEVER_AT_ONCE}]", _one_at_a_time),
         (f"{{t:object}} {SHOULD} [only|always] be {{d:past}} [only] {_ONE_BY_ONE}", _one_by_one),
         (f"{{t:object}} {SHOULD} be {{d:past}} {_ONE_BY_ONE} [,] {_NEVER_AT_ONCE}", _one_by_one),
+        (f"{{t:object}} is|are [only|always] {{d:past}} [only] {_ONE_BY_ONE}", _one_by_one),
         (f"no|never 2|several|multiple {{e:event}} {_TOGETHER}", _one_at_a_time),
         (f"{{a:event}} and|or {{b:event}} {NO} [ever] {_GO_ON} {_TOGETHER}", _both),
         (f"{{a:event}} and|or {{b:event}} {NO} [ever] {_OVERLAP}", _both),

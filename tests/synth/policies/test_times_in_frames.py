@@ -37,7 +37,8 @@ NO_LATER = (
     "only issue tickets at most 2 minutes after {}",
 )
 LATELY = (
-    "check the seats at most 5 minutes before {}", "the seats must be checked within 5 minutes before {}",
+    "check the seats at most 5 minutes before {}",
+    "the seats must be checked no more than 5 minutes before {}",
     "the seats must have been checked no more than 5 minutes before {}",
 )  # fmt: skip
 LATELY_NEEDED = (
@@ -88,6 +89,15 @@ def test_one_failure_forbids_what_must_not_follow() -> None:
     assert (
         unlike((NEITHER[0].format("a failed charge"), NEITHER[1].format("a charge fails")), both, NAMES) == []
     )
+
+
+def test_that_check_is_the_call_and_no_thing() -> None:
+    rule = "If check seats fails, charge card must never happen until check seats succeeds"
+    said = (
+        "no charge after a failed seats check, until that check succeeds",
+        "after a failed check of seats, no card may be charged until that check has succeeded",
+    )
+    assert unlike(said, rule, NAMES) == []
 
 
 def test_a_failure_is_answered_by_what_is_done_to_it() -> None:
