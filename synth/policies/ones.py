@@ -13,7 +13,7 @@ _OTHER = r"(?:an? |the )?(?:new|second|further|later|fresh|replacement|different
 _ONE = compiled(
     r"(?<!at least )(?<!at most )(?<!than )(?<!only )(?<!exactly )(?<!no )(?<!any )(?<!the )(?<!that )"
     rf"(?<!this )\b(?P<which>{_OTHER}|another |each |every )?one"
-    r"(?= (?:with|on|is|are|was|has|must|may|can|should|succeeds|succeeded|fails|failed"
+    r"(?= (?:with|on|is|are|was|has|must|may|can|should"
     r"|of (?:kind|type|level|class|category|status|method|channel|suite|env)\b)|[,.;]|$)",
 )
 _AS_WELL = compiled(r"(?:one another|each other|one by one|one for one|either one|one at a time)")

@@ -77,7 +77,8 @@ _ONE_OF_THEM = re.compile(
     re.IGNORECASE,
 )
 _ITSELF = re.compile(
-    r"\b(?:before being [a-z]+|while (?:its|that) |of (?:each|every|any given|any single|any one|a given) "
+    r"\b(?:before being [a-z]+|while (?:its|that) |(?<!econd )(?<!econds )(?<!nute )(?<!nutes )(?<!hour )"
+    r"(?<!hours )(?<!day )(?<!days )of (?:each|every|any given|any single|any one|a given) "
     r"(?!run\b|conversation\b|session\b))",
     re.IGNORECASE,
 )

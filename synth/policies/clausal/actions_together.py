@@ -13,7 +13,7 @@ from synth.policies.clausal.words import HAPPEN, MAY, NO, NO_MORE, RUNS, SHOULD
 
 _BEING = f"{MAY}|{SHOULD}"
 _NEVER = "never|do_not|never_ever|under_no_circumstances|in_no_case|on_no_account"
-_GO = "be|go|be_made|be_sent|concern|happen|be_done|have|are|is|goes|name|use|share"
+_GO = "be|go|be_made|be_sent|concern|happen|be_done|are|is|goes|name|use|share"
 _TO = "to|for|on|of|in|with|from|at"
 _ANOTHER = "a_different|different|another|its_own|a_separate|a_new|other"
 

@@ -77,7 +77,7 @@ _NEXT_ONE = (
     "the_next|another|the_following|the_subsequent|the_next_one|another_one|the_following_one|the_one_after"
 )
 _LATELY = (
-    "at_most|no_more_than|not_more_than|no_longer_than|less_than|within|in|during|not_earlier_than"
+    "at_most|no_more_than|not_more_than|no_longer_than|less_than|not_earlier_than"
     "|no_earlier_than"
 )
 

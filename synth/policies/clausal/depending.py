@@ -143,12 +143,12 @@ def as_it_was(p: Parts) -> AsLatest | None:
     path, what = p["x"] if "x" in p else _own(p)
     (beside, other), same = p["y"]
     same = p.get("s") or same
-    if what == other or what < 0 or other < 0 or not (path or beside) or _is_done((*path, *beside)):
+    if what == other or what < 0 or other < 0 or not (path or beside) or is_done((*path, *beside)):
         return None
     return AsLatest(what, path or beside, other, beside or path, same)
 
 
-def _is_done(words: Path) -> bool:
+def is_done(words: Path) -> bool:
     """`The amount paid` is no name of an argument."""
     return any(one.split("_")[-1] in PARTICIPLES or one.endswith(("ed", "_last")) for one in words)
 

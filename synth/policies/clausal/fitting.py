@@ -23,6 +23,7 @@ from synth.policies.clausal.bounds import (
     names_an_argument,
 )
 from synth.policies.clausal.conditions import asking, must_be
+from synth.policies.clausal.depending import is_done
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.statements import by_unit
@@ -292,8 +293,9 @@ AMOUNT_PATH: Path = (AMOUNT,)
 # ---------------------------------------------------------------- two arguments of one call
 
 
-def _against(op: Op) -> Callable[[Parts], Wanted]:
-    return lambda p: Wanted((Comparison((), op, "number", other=p["o"]),))
+def _against(op: Op) -> Callable[[Parts], Wanted | None]:
+    """Not `the amount paid`, which is that of another call."""
+    return lambda p: None if is_done(p["o"]) else Wanted((Comparison((), op, "number", other=p["o"]),))
 
 
 _WITH_WHAT = "to|into|in|on|at|for|from|of|with|under|by|against|via|through"

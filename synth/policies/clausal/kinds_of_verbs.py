@@ -48,7 +48,7 @@ CHECKED = (
 PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
 """Verbs that say nothing without such a tail: `put the order on hold`."""
 BOOKING = ("book", "order", "call", "hail", "arrange", "schedule", "request", "hire")
-MAKING = ("open", "create", "file", "write", "generate", "draft", "compose", "make", *BOOKING)
+MAKING = ("open", "create", "write", "generate", "draft", "compose", "make", *BOOKING)
 """What is made by such a call is made by it alone: `a ticket must be opened exactly once`."""
 OF_EVENTS = ("trigger", "perform", "conduct", "initiate")
 """Verbs of what is another one each time, whatever it is: `trigger a failover`."""

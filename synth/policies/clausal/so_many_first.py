@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from synth.policies.action_forms import singular
 from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
@@ -86,7 +87,7 @@ def _thing_needs(p: Parts) -> Demand | None:
     if fact.aspect != "present" or len(fact.events) > 1 or fact.events[0].noun[-1:] != p["t"].noun[-1:]:
         return None
     demand = _before_it({**p, "a": fact})
-    then = replace(fact.events[0], single=False, itself=False, same=frozenset())
+    then = replace(fact.events[0], single=False, itself=False, same=frozenset({singular(p["t"].noun[-1])}))
     return demand and replace(demand, others=(then,))
 
 

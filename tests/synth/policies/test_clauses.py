@@ -183,7 +183,7 @@ def test_a_sentence_with_too_many_ways_ends(monkeypatch: pytest.MonkeyPatch) -> 
         ('Deploy to "Prod, EU" twice.', 'Deploy to "Prod, EU" 2 times'),
         ("Not before 9 am, twice per hour.", "Not before 09:00, 2 times per 1 hour"),
         ("Half an hour, thirty seconds.", "30 minutes, 30 seconds"),
-        ("Once it is done, once and only once.", "Once it is done, once and only once"),
+        ("Once it is done, once and only once.", "Once it is done, exactly 1 times"),
     ],
 )
 def test_one_spelling(sentence: str, text: str) -> None:

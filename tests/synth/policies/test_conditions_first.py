@@ -42,7 +42,6 @@ BETWEEN = (
 LATELY = (
     "check the otp at most 10 minutes before issuing a refund",
     "an otp check must have happened within the 10 minutes before a refund",
-    "the otp must be checked within 10 minutes before a refund is issued",
     "a refund needs an otp check from the last 10 minutes",
     "only issue a refund within 10 minutes of an otp check",
 )

@@ -41,7 +41,8 @@ def proposed(rule: str) -> Guard:
 @pytest.mark.parametrize(
     ("sentence", "calls", "when", "check"),
     [
-        ("Lending an item for longer than 28 days is not permitted.", "lend", None, "args.days <= 28"),
+        ("No item is lent for longer than 28 days unless the supervisor was asked.", "lend",
+         "args.days > 28", "size(earlier('ask')) > 0"),
     ],
 )  # fmt: skip
 def test_a_condition_on_an_argument_is_written_out_as_a_guard(
@@ -57,6 +58,8 @@ def test_a_condition_on_an_argument_is_written_out_as_a_guard(
     [
         ('Items from the collection "Rare Books" must never be lent.',
          'Lend an item with collection "Rare Books" must never happen.'),
+        ("Lending an item for longer than 28 days is not permitted.",
+         "Lend an item with days over 28 must never happen."),
         ("Waiving a fine with a severity above 3 is forbidden.",
          "Waive a fine with severity over 3 must never happen."),
         ("Waiving a fine without giving a reason is not acceptable.",
