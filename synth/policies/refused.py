@@ -149,7 +149,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     no_open_count(sentence, rule, names.actions)
     not_another_meaning(sentence, rule)
     not_misread(sentence, rule)
-    no_weak_words(sentence, rule)
+    no_weak_words(sentence, rule, tuple(names.actions))
     not_an_action(rule, names)
     return of_one_thing(sentence, rule)
 

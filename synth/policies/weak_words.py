@@ -9,6 +9,7 @@ import re
 
 from synth.errors import BadInput
 from synth.policies.beside import AT_ONCE
+from synth.policies.clausal.events import actions_of
 from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
@@ -27,6 +28,7 @@ from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
+from synth.policies.verbs import deeds_of
 
 _NOT_ONLY = compiled(r"\b(?P<said>not (?:only|just|merely|solely|simply))\b(?!.*\bbut\b)")
 _NEED_NOT = compiled(
@@ -100,6 +102,7 @@ _FOR_SO_LONG = compiled(
 )
 
 
+_ENOUGH = compiled(r"\bare (?:enough|sufficient|plenty|no problem)\b")
 _ASKS = compiled(
     r"(?<!\bok)(?<!\bokay)(?<!understood)(?<!agreed)(?<!right)(?<!clear)(?<!please)(?<!alright)\?\W*$"
 )
@@ -113,9 +116,11 @@ def no_question(sentence: str) -> None:
         )
 
 
-def no_weak_words(sentence: str, rule: PolicyKind) -> None:
+def no_weak_words(sentence: str, rule: PolicyKind, actions: tuple[str, ...]) -> None:
     """BadInput where the words of a sentence ask for less than its rule, or for another thing."""
     _no_might(sentence)
+    _not_enough(sentence)
+    _no_calls_given(rule, actions)
     _not_only(sentence)
     _no_need(sentence)
     _no_may(sentence, rule)
@@ -139,6 +144,29 @@ def _no_might(sentence: str) -> None:
             f"cannot read {found[0]!r}, which asks for nothing; write 'must' where it is asked for, 'must "
             "never' where it is forbidden"
         )
+
+
+def _not_enough(sentence: str) -> None:
+    """`Fewer than 3 refunds are enough` forbids none."""
+    if found := _ENOUGH.search(sentence):
+        raise BadInput(
+            f"cannot read {found[0]!r}, which forbids nothing; so many at most is said as 'ACTION must "
+            "happen at most 2 times'"
+        )
+
+
+def _no_calls_given(rule: PolicyKind, actions: tuple[str, ...]) -> None:
+    """`Approval policy: at most 2 deploys` is about deploys: no call is given some."""
+    units = {
+        one.unit.lower() for tools in rule.tools if "*" in tools.names for one in tools.asked if one.unit
+    }
+    for one in actions_of(actions):
+        deeds = compiled("|".join(deeds_of(one.verb))) if one.verb else None
+        if deeds and (unit := next(filter(deeds.fullmatch, units), None)):
+            raise BadInput(
+                f"cannot read {unit!r} as what a call is given; how often something happens is said as "
+                "'ACTION must happen at most 2 times'"
+            )
 
 
 def _not_only(sentence: str) -> None:

@@ -76,10 +76,7 @@ _TWO = "2|any_2|every_2|each_2|2_consecutive|2_successive|any_2_consecutive"
 _NEXT_ONE = (
     "the_next|another|the_following|the_subsequent|the_next_one|another_one|the_following_one|the_one_after"
 )
-_LATELY = (
-    "at_most|no_more_than|not_more_than|no_longer_than|less_than|not_earlier_than"
-    "|no_earlier_than"
-)
+_LATELY = "at_most|no_more_than|not_more_than|no_longer_than|less_than|not_earlier_than|no_earlier_than"
 
 CONDITIONS_FIRST: dict[str, Rule] = {
     "adjunct": [

@@ -34,6 +34,8 @@ another refund | Do not issue another refund on weekends.
 another doctor | No refund while another doctor is being paged.
 further refund | Every further refund needs a verification.
 further refund | No further refund without a verification.
+are enough | Fewer than 3 refunds are enough.
+reruns | Change rerun policy: at most 2 reruns
 some job | Rerun some job at most twice.
 each job | Rerun each job at least twice.
 at most | With the same job_id, at most two reruns are not permitted.
