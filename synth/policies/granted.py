@@ -93,13 +93,17 @@ def _in_words(one: NeededFirst | AsLatest, phrases: tuple[str, ...], body: str) 
 
 
 def _ordered(one: NeededFirst | AsLatest, phrases: tuple[str, ...]) -> tuple[NeededFirst | AsLatest, ...]:
-    """In both orders, where it is open which call comes first: what is proposed is checked, and then done."""
+    """In both orders, where it is open which call comes first: what is proposed is checked, and then done.
+
+    That is known of what is done to one thing: the approval of a release may come before a merge, or after.
+    """
     if isinstance(one, NeededFirst) or one.order == "as said":
         return (one,)
     actions = {action.number: action for action in actions_of(phrases)}
-    what, other = (_step(actions[number]) for number in (one.what, one.other))
+    calls = [actions[number] for number in (one.what, one.other)]
+    what, other = map(_step, calls)
     turned = replace(one, what=one.other, path=one.beside, other=one.what, beside=one.path)
-    if what != other:
+    if what != other and (one.same or len({call.nouns[-1:] for call in calls if call.nouns}) < 2):
         return (one if what > other else turned,)
     return (one, turned) if one.order == "open" else (one,)
 

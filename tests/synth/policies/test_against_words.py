@@ -191,3 +191,10 @@ def test_what_says_something_else_is_not_read_so(sentence: str) -> None:
         except BadInput:
             continue
         assert not isinstance(rule, Against), sentence
+
+
+def test_an_approval_of_something_else_comes_when_it_is_said() -> None:
+    """Nobody knows that a release is approved before a branch is merged: the first one named is asked of."""
+    actions = {"merge branch": "merge", "approve release": "approve"}
+    said = "The approver of approve release must not be the author of merge branch."
+    assert against(actions, said) == ("approve", "approver", "differ from", "merge", "author", ())
