@@ -54,7 +54,7 @@ from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand
 from synth.policies.clausal.statements import where
 from synth.policies.clausal.subjects import Calls, Given, about, done_to, plain_calls, statement
-from synth.policies.clausal.values import Broken, Wanted
+from synth.policies.clausal.values import Broken, Wanted, as_range
 from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, SHOULD
 from synth.policies.nouns import Meant
 from synth.policies.patterns import compiled
@@ -244,8 +244,7 @@ def _per_call(op: Op) -> Callable[[Parts], Given | None]:
 
 def never(p: Parts) -> Given | None:
     """What is forbidden of calls: that all these conditions hold."""
-    conditions: Conditions = p["c"]
-    first, *more = conditions
+    first, *more = as_range(p["c"])
     return statement(asking(p["w"], tuple(more)), (first,)) if more else statement(p["w"], (first,))
 
 

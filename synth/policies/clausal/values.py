@@ -293,3 +293,12 @@ def _sized(op: Any, p: Parts) -> Comparison:
 
 def _turned(wanted: Wanted) -> Wanted:
     return Wanted(tuple(one.contrary for one in wanted.every), wanted.lone if len(wanted.every) == 1 else "x")
+
+
+def as_range(conditions: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+    """Two bounds of one argument are a range, as if it was said in one."""
+    if len(conditions) != 2 or {one.op for one in conditions} != {"<=", ">="}:
+        return conditions
+    low, high = sorted(conditions, key=lambda one: one.op, reverse=True)
+    alike = replace(low, op="<=", values=high.values) == high and low.values <= high.values
+    return (replace(low, op="inside", values=(*low.values, *high.values)),) if alike else conditions

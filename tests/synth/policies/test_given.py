@@ -98,6 +98,8 @@ def verdict(rule: str, *calls: tuple[str, Any]) -> str:
         ("A refund\u2019s reason must not be Goodwill.", 'No call of refund with reason "Goodwill".'),
         ("Do not issue a refund if no reason is given.", "No call of refund whose reason is missing."),
         ("Version 2 of the service must not be deployed.", "No call of deploy with version 2."),
+        ("Issue a refund with an amount between 2 and 3 must never happen.",
+         "No call of refund with amount between 2 and 3."),
         ("Do not issue more than 3 refunds over 100 per customer.",
          "At most 3 calls of refund with amount over 100 with the same customer, failed ones included."),
         ("For region north a flight may only be booked before 12:00.",
