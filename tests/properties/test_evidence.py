@@ -15,7 +15,7 @@ from collector.model import Span
 from synth.observed.run import Run
 from synth.policies import PolicySet, Rules, judge_policies, load_policies
 from tests.support import evidence
-from tests.support.evidence import Change, by_another_clock, on_the_way, run_of, spans_of
+from tests.support.evidence import BY_THE_CLOCK, Change, by_another_clock, on_the_way, run_of, spans_of
 from tests.support.gapped_runs import RULES, complete_run, policy_file
 from tests.support.soak import new_seed, tell, tries
 
@@ -46,7 +46,7 @@ def compared(kind: str, number: int, seed: int, happen: Change) -> Counter[str]:
     found: Counter[str] = Counter()
     for whole, spans in runs(number, r):
         changed = happen(list(spans), r)
-        if kind in ("window", "timetable") and by_another_clock(changed):
+        if kind in BY_THE_CLOCK and by_another_clock(changed):
             continue
         known, said = verdicts(policies, whole), verdicts(policies, run_of(changed))
         for one, other in zip(known, said, strict=True):

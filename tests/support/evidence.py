@@ -254,6 +254,10 @@ def on_the_way(spans: list[Span], r: random.Random) -> list[Span]:
     return spans
 
 
+BY_THE_CLOCK = ("window", "timetable")
+"""Kinds of rules that ask what time of day it is."""
+
+
 def by_another_clock(spans: Sequence[Span]) -> bool:
     """Is the one clock that calls show another than the right one? Then that tells the time of day."""
     hosts = {span.resource["host.name"] for span in spans if span.parent_id}
