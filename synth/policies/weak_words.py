@@ -30,11 +30,28 @@ from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of
 
-_NOT_ONLY = compiled(r"\b(?P<said>not (?:only|just|merely|solely|simply))\b(?!.*\bbut\b)")
-_NEED_NOT = compiled(
-    r"\b(?P<said>(?:do|does|did)(?: not|n['\u2019]t) (?:have|need) to|need(?: not|n['\u2019]t)"
-    r"|(?:is|are)(?: not|n['\u2019]t) (?:required|obliged|needed) to)\b"
+_TAKEN_BACK = (
+    (
+        compiled(r"\b(?P<said>might)\b(?! only\b)"),
+        "asks for nothing; write 'must' where it is asked for, 'must never' where it is forbidden",
+    ),
+    (
+        compiled(r"\b(?P<said>are (?:enough|sufficient|plenty|no problem))\b"),
+        "forbids nothing; so many at most is said as 'ACTION must happen at most 2 times'",
+    ),
+    (
+        compiled(r"\b(?P<said>not (?:only|just|merely|solely|simply))\b(?!.*\bbut\b)"),
+        "forbids nothing; write 'only' without 'not' where nothing else is allowed",
+    ),
+    (
+        compiled(
+            r"\b(?P<said>(?:do|does|did)(?: not|n['\u2019]t) (?:have|need) to|need(?: not|n['\u2019]t)"
+            r"|(?:is|are)(?: not|n['\u2019]t) (?:required|obliged|needed) to)\b"
+        ),
+        "forbids nothing and asks for nothing; what is forbidden is said as 'ACTION must never happen'",
+    ),
 )
+"""Words, and what a sentence with them does not say: `might page somebody`, `3 refunds are enough`."""
 _MAY = compiled(
     r"(?<!who )(?<!that )(?<!which )\b(?:may|can|could|(?:is|are) (?:allowed|permitted|free) to)\b"
     r"(?! (?:not|never|only|no)\b)"
@@ -102,7 +119,6 @@ _FOR_SO_LONG = compiled(
 )
 
 
-_ENOUGH = compiled(r"\bare (?:enough|sufficient|plenty|no problem)\b")
 _ASKS = compiled(
     r"(?<!\bok)(?<!\bokay)(?<!understood)(?<!agreed)(?<!right)(?<!clear)(?<!please)(?<!alright)\?\W*$"
 )
@@ -118,11 +134,8 @@ def no_question(sentence: str) -> None:
 
 def no_weak_words(sentence: str, rule: PolicyKind, actions: tuple[str, ...]) -> None:
     """BadInput where the words of a sentence ask for less than its rule, or for another thing."""
-    _no_might(sentence)
-    _not_enough(sentence)
+    _takes_nothing_back(sentence)
     _no_calls_given(rule, actions)
-    _not_only(sentence)
-    _no_need(sentence)
     _no_may(sentence, rule)
     _no_try(sentence, rule)
     _no_other_one(sentence, rule)
@@ -137,22 +150,11 @@ def no_weak_words(sentence: str, rule: PolicyKind, actions: tuple[str, ...]) -> 
     _no_least_time(sentence, rule)
 
 
-def _no_might(sentence: str) -> None:
-    """`The agent might page somebody` is a guess."""
-    if found := compiled(r"\bmight\b(?! only\b)").search(sentence):
-        raise BadInput(
-            f"cannot read {found[0]!r}, which asks for nothing; write 'must' where it is asked for, 'must "
-            "never' where it is forbidden"
-        )
-
-
-def _not_enough(sentence: str) -> None:
-    """`Fewer than 3 refunds are enough` forbids none."""
-    if found := _ENOUGH.search(sentence):
-        raise BadInput(
-            f"cannot read {found[0]!r}, which forbids nothing; so many at most is said as 'ACTION must "
-            "happen at most 2 times'"
-        )
+def _takes_nothing_back(sentence: str) -> None:
+    """BadInput for words that ask for nothing whatever the rule is."""
+    for pattern, why in _TAKEN_BACK:
+        if found := pattern.search(sentence):
+            raise BadInput(f"cannot read {found['said']!r}, which {why}")
 
 
 def _no_calls_given(rule: PolicyKind, actions: tuple[str, ...]) -> None:
@@ -160,31 +162,13 @@ def _no_calls_given(rule: PolicyKind, actions: tuple[str, ...]) -> None:
     units = {
         one.unit.lower() for tools in rule.tools if "*" in tools.names for one in tools.asked if one.unit
     }
-    for one in actions_of(actions):
+    for one in actions_of(actions) if units else ():
         deeds = compiled("|".join(deeds_of(one.verb))) if one.verb else None
         if deeds and (unit := next(filter(deeds.fullmatch, units), None)):
             raise BadInput(
                 f"cannot read {unit!r} as what a call is given; how often something happens is said as "
                 "'ACTION must happen at most 2 times'"
             )
-
-
-def _not_only(sentence: str) -> None:
-    """`May not only be built on main` says that it may be elsewhere, too."""
-    if found := _NOT_ONLY.search(sentence):
-        raise BadInput(
-            f"cannot read {found['said']!r}, which forbids nothing; write 'only' without 'not' where nothing "
-            "else is allowed"
-        )
-
-
-def _no_need(sentence: str) -> None:
-    """`Does not have to be at least 14` asks for nothing."""
-    if found := _NEED_NOT.search(sentence):
-        raise BadInput(
-            f"cannot read {found['said']!r}, which forbids nothing and asks for nothing; what is forbidden "
-            "is said as 'ACTION must never happen'"
-        )
 
 
 def _no_may(sentence: str, rule: PolicyKind) -> None:
