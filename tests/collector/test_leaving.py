@@ -15,7 +15,7 @@ from collector.errors import Left
 from collector.server import running
 from collector.store import open_store, reads
 from collector.store.leaving import Asker, asker
-from tests.support.traces import PATIENCE, settings
+from tests.support.traces import PATIENCE, eventually, settings
 
 FOR_EVER = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
@@ -52,12 +52,15 @@ def test_what_is_read_for_a_page_ends_when_its_reader_leaves(
         answer = again.getresponse()
         answer.read()
         assert answer.status == 200, "others are answered as before"
-        again.request("GET", "/metrics")
-        told = again.getresponse().read().decode()
-        assert 'status="499"' in told, "who left is no failure of ours"
-        assert 'status="503"' not in told
+        eventually(lambda: 'status="499"' in metrics(again))
+        assert 'status="503"' not in metrics(again), "who left is no failure of ours"
         again.close()
     assert failures
+
+
+def metrics(connection: http.client.HTTPConnection) -> str:
+    connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
 
 
 def test_nothing_more_is_begun_for_who_has_left(tmp_path: Path) -> None:
