@@ -104,6 +104,16 @@ _KINDS_TOO = frozenset([
     "bucket", "shift", "plan",
 ])  # fmt: skip
 """The same, but for words that such a noun may stand before: `policy hate`, no `policy violations`."""
+_PEOPLE = frozenset([
+    "approver", "reviewer", "requester", "requestor", "signer", "author", "assignee", "inspector", "officer",
+    "prescriber", "submitter", "verifier", "auditor", "sponsor", "doctor", "pharmacist", "manager",
+    "supervisor", "owner", "operator",
+])  # fmt: skip
+"""Arguments that say who it was; not `with owner consent`."""
+_OF_PEOPLE = re.compile(
+    r"(?:consent|permission|sign-?off|agreement|knowledge|review|request|input|access|notice|present|name"
+    r"|id|code|number|notified|informed|assigned|involved|only|alone|email|check|feedback|ok|okay|help)$"
+)
 _THING = re.compile(r"[a-z]+(?:[^s]s|ing|ion|ment|ance|ence|al|age|ure|ity|ness)$|desk|team|line|call|level")
 _CODE = re.compile(r"[a-z][a-z-]*[\d_][\w-]*")
 """`legal_notice`, `sev1`, `eu-west-1`: no word of a language."""
@@ -370,8 +380,9 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
     if other := _OTHER.match(text, m.end()):
         return _among(text, other.end(), path, "not in", _JOIN_NOT, _takes_words(path, text[:at]))
     said = m[0].endswith(("set to ", "equal to ")) or _takes_words(path, text[:at])
-    if path[-1] in _KINDS_TOO and (word := _BARE.match(text, m.end())):
+    if path[-1] in _KINDS_TOO | _PEOPLE and (word := _BARE.match(text, m.end())):
         said = _THING.match(word[0]) is None
+        said = said and not (path[-1] in _PEOPLE and _OF_PEOPLE.match(word[0]))
     return _among(text, m.end(), path, "in", _JOIN, bare=said)
 
 

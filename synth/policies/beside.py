@@ -291,17 +291,21 @@ def _sized_nouns(text: str, names: Names) -> str:
                 continue
             of = compiled(rf" of (?:the |an? |any )?(?:{action.objects})(?![\w-])").match(text, size.end)
             own = compiled(action.objects).fullmatch(size.unit) is not None
+            if not own and size.unit in _things_done_to(action.verb, names):
+                continue
             end = of.end() if of else size.end
             once = compiled(AT_ONCE).match(text, end)
             banned = compiled(r"\b(?:never|not|no)\b[^,]*$").search(text[: m.start()])
             if own and not action.nouns[-1].endswith("s"):
                 continue
+            many = size.least > MANY and compiled(_DEPENDS).match(text, end) is not None
             weighed = is_measure(size.unit) and not compiled(TIMES).fullmatch(size.unit)
-            if own and not (once or weighed) and (m["verb"].lower() == action.verb or banned):
+            if own and not (once or weighed or many) and (m["verb"].lower() == action.verb or banned):
                 continue
-            if own and not once and compiled(rf"^(?:never|do not|at most)?\W*{action.verb}\b").match(text):
+            led = compiled(rf"^(?:never|do not|at most)?\W*{action.verb}\b").match(text)
+            if own and led and not (once or many):
                 continue
-            if banned and not once:
+            if banned and not (once or many):
                 continue
             rest = text[once.end() if once else end :]
             of_size = "of " if size.how.startswith("at ") else ""
@@ -312,12 +316,24 @@ def _sized_nouns(text: str, names: Names) -> str:
     return text
 
 
+MANY = 50
+"""Things in a number that no count of calls reaches."""
+_DEPENDS = (
+    r",? (?:only (?:after|if|once|when|with)|unless|needs?|requires?|without|until|calls? for|presupposes?"
+    r"|(?:has|have) to be|must be) "
+)
+"""What such a call depends on, so that it is said of each."""
 AT_ONCE = (
     r" (?:at a time|at once|at one time|in one go|(?:in|per|with) (?:an?|one|a single|the same|each|any "
     r"one|any single) "
     r"(?:go|call|step|request|[a-z]+ing|dispensing|time)|per (?:call|request|go|[a-z]+ing)|each "
     r"time)(?![\w-])"
 )
+
+
+def _things_done_to(verb: str, names: Names) -> set[str]:
+    """What the actions with a verb are done to: `rows` and `volume`, of what deletes."""
+    return {one.nouns[-1] for one in actions_of(tuple(names.actions)) if one.nouns and one.verb == verb}
 
 
 def _the(phrase: str) -> str:

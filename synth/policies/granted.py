@@ -72,9 +72,24 @@ def said_of_some(sentence: str, names: Names) -> tuple[str, ...]:
     """The sentences of the language for one that says what such calls need, or what they must equal."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
     phrases = tuple(names.actions)
-    found = [way for one in depending(_by_phrases(body, names), phrases) for way in _ordered(one, phrases)]
+    every = _of_the_same_thing(depending(_by_phrases(body, names), phrases), phrases, body)
+    found = [way for one in every for way in _ordered(one, phrases)]
     said = dict.fromkeys(_in_words(one, phrases, body) for one in found)
     return () if body.casefold() in map(str.casefold, said) else tuple(said)
+
+
+def _of_the_same_thing(
+    every: tuple[NeededFirst | AsLatest, ...], phrases: tuple[str, ...], body: str
+) -> tuple[NeededFirst | AsLatest, ...]:
+    """`A payout may not exceed the amount approved`, of a loan: what approves loans, and not transfers."""
+    actions = {action.number: action for action in actions_of(phrases)}
+    latest = [one for one in every if isinstance(one, AsLatest)]
+    if len({one.other for one in latest}) < 2 or len({one.what for one in latest}) > 1:
+        return every
+    own = [one for one in latest if actions[one.other].nouns[-1:] == actions[one.what].nouns[-1:]]
+    others = {noun for one in latest if one not in own for noun in actions[one.other].nouns[-1:]}
+    named = any(compiled(rf"\b{singular(noun)}").search(body) for noun in others)
+    return tuple(own) if own and not named else every
 
 
 def _in_words(one: NeededFirst | AsLatest, phrases: tuple[str, ...], body: str) -> str:

@@ -21,6 +21,7 @@ from synth.policies.marks import places_of
 from synth.policies.names import CHANNELS, MEANS, Names
 from synth.policies.patterns import compiled
 from synth.policies.sizes import MEASURES, TIMES
+from synth.policies.valued import valued
 from synth.policies.verbs import past_of
 
 _WORD = r"[a-z][\w-]*"
@@ -47,6 +48,7 @@ def rearranged(body: str, names: Names) -> Iterator[str]:
         _before_its_noun,
         _to_so_many,
         with_if,
+        valued,
     ):
         for said in way(body, names):
             whole = f"{said[:1].upper()}{said[1:]}"

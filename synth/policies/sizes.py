@@ -69,6 +69,11 @@ class Size:
     def words(self) -> str:
         return _said(self.how, self.numbers)
 
+    @property
+    def least(self) -> float:
+        """The smallest of its numbers, whatever currency it is in."""
+        return min(float(compiled(r"-?\d+(?:\.\d+)?").search(one)[0]) for one in self.numbers)  # type: ignore[index]
+
 
 def _said(how: str, numbers: tuple[str, ...]) -> str:
     return f"{how} {numbers[0]}" + (

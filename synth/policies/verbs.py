@@ -149,6 +149,8 @@ def deeds_of(verb: str) -> Iterator[str]:
     """Nouns of the verb: `approval`, `cancellation`, `deployment`."""
     yield from _NOUNS.get(verb, ())
     stem = verb.removesuffix("e")
+    if verb.endswith("y") and not verb.endswith(("ay", "ey", "oy", "uy")):
+        yield f"{verb[:-1]}ies"
     yield f"{verb}(?:es|s)?" if verb.endswith(("ch", "sh", "s", "x", "z")) else f"{verb}s?"
     yield f"{gerund_of(verb)}s?"
     yield f"{verb}ments?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from synth.errors import BadInput
-from synth.policies.beside import AT_ONCE
+from synth.policies.beside import AT_ONCE, MANY
 from synth.policies.clausal.events import actions_of
 from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
@@ -281,7 +281,8 @@ def _no_amount_of_calls(sentence: str, rule: PolicyKind) -> None:
     for tools in rule.tools:
         words = [word for word in tools.phrase.partition(" with ")[0].lower().split() if len(word) > 3]
         sizes = [value for one in tools.asked if one.op in _ORDERED for value in one.values]
-        if number in sizes and any(_alike(found["n"].lower(), word) for word in words):
+        many = number is not None and number > MANY and found["n"].lower() in words
+        if number in sizes and not many and any(_alike(found["n"].lower(), word) for word in words):
             raise BadInput(
                 f"cannot read {found['said']!r} of what is to be asked only then; how often something "
                 f"happens "

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Literal
 
+from synth.policies.asked import AMOUNT
 from synth.policies.clausal.argument_words import CAN, NOT_TO
 from synth.policies.clausal.bounds import Identifier
 from synth.policies.clausal.depending import AsLatest, as_it_was
@@ -124,6 +126,25 @@ def _somebody_else(p: Parts, first: Event, then: Event, same: str | None) -> AsL
     return AsLatest(then.action, p["f"], first.action, p["f"], same, "differ from")
 
 
+def _two_who(p: Parts) -> AsLatest | None:
+    """`The pharmacist who dispenses a drug must not be the doctor who signed for it`."""
+    then, (first, itself) = p["g"], p["k"]
+    named = [path for path in (p["f"], p["h"]) if path[-1] not in _ANYBODY]
+    two = first.action >= 0 and then.action >= 0 and first.action != then.action
+    if not two or not named or not all(_is_of(one) for one in (then, first)):
+        return None
+    if itself and (not then.noun or then.noun[-1:] != first.noun[-1:]):
+        return None
+    same = p.get("s") or (then.noun[-1] if itself else "")
+    order: Literal["as said", "open"] = "open" if "o" in p else "as said"
+    return AsLatest(then.action, named[0], first.action, named[-1], same, "differ from", order)
+
+
+def _is_of(event: Event) -> bool:
+    """Is it any call of the action, of which at most `it` is said?"""
+    return is_plain(replace(event, same=event.same - {IT}, itself=False))
+
+
 def _done_field(p: Parts) -> tuple[Path, int] | None:
     """`The prescribed dose`: what an action was given."""
     return (p["f"], p["d"].action) if is_plain(p["d"]) and p["d"].action >= 0 else None
@@ -206,7 +227,19 @@ AGAINST: dict[str, Rule] = {
         ("[,] {s:of same}", lambda p: p["s"]),
         ("[,|:] [the] same {f:plain field}", lambda p: str(p["f"][-1])),
         ("with [the] same {f:plain field}", lambda p: str(p["f"][-1])),
+        ("for|of|on|to|in|with that|this|the_very_same|that_same {f:plain field}", lambda p: str(p["f"][-1])),
     ],
+    "who does": [("{e:does}", lambda p: p["e"])],
+    "who has done": [
+        ("{e:did}", lambda p: (p["e"], False)),
+        ("{e:gapped} {x:it}", lambda p: (p["e"], True)),
+        ("has|had [already] {e:gapped} {x:it}", lambda p: (p["e"], True)),
+        ("has|had [already] {e:having}", lambda p: (p["e"], False)),
+    ],
+    "who also does": [
+        ("{e:does}", lambda p: (p["e"], False)),
+    ],
+    "it": [("it|them [before|earlier|already]", lambda p: True), ("for it|them", lambda p: True)],
     "who did": [
         ("who|that|which {e:did} [it] [before|earlier|already]", lambda p: p["e"]),
         ("who|that|which {e:does}", lambda p: p["e"]),
@@ -219,10 +252,37 @@ AGAINST: dict[str, Rule] = {
     "what was": [
         ("{y:value before} {s:same beside}", lambda p: (p["y"], p["s"])),
     ],
+    "as was": [
+        ("[what|that_which] [was|has_been|had_been|is|were] [last|previously|already|before] {d:done}",
+         lambda p: p["d"] if is_plain(p["d"]) else None),
+    ],
+    "whoever": [
+        ("[the|a|an|any] [same] {f:plain field}", lambda p: p["f"]),
+        ("the_one|the_same_one|the_person|the_same_person|whoever|somebody|someone", lambda p: ("one",)),
+    ],
+    "not the same": [
+        (f"{_MAY_NOT}|never|is_never|is_not [ever|also] {_ALIKE}", _how("differ from")),
+        (f"{SHOULD} {_ANOTHER}", _how("differ from")),
+        ("is|are never|not", _how("differ from")),
+    ],
     "what depends": [
+        ("{f:whoever} who|that {g:who does} {n:not the same} {h:whoever} who|that {k:who has done} "
+         "[{s:same beside}]", _two_who),
+        ("{f:whoever} who|that {g:who does} {n:not the same} {h:whoever} who|that {k:who also does} "
+         "[{s:same beside}]", lambda p: _two_who({**p, "o": True})),
+        ("{f:whoever} who|that {k:who has done} {n:not the same} {h:whoever} who|that {g:who does} "
+         "[{s:same beside}]", lambda p: _two_who({**p, "f": p["h"], "h": p["f"]})),
+        ("{f:whoever} who|that {g:who has done} {n:not the same} {h:whoever} who|that {k:who has done} "
+         "[{s:same beside}]", lambda p: _two_who({**p, "g": p["g"][0], "o": True})),
         ("{x:value done} {h:relation} {y:what was}", _related),
         ("{w:led} {f:field} {h:relation} {y:what was}", _related),
         ("{x:value done} and {z:value done} {h:relation of both} [{s:same beside}]", _side_by_side),
+        (f"never|do_not {{e:deed}} {_MORE} {{d:as was}} [{{s:same beside}}]",
+         lambda p: _deed({**p, "h": "at most", "y": (((AMOUNT,), p["d"].action), "")})),
+        ("{e:deed} {h:relation} {d:as was} [{s:same beside}]",
+         lambda p: _deed({**p, "y": (((AMOUNT,), p["d"].action), "")})),
+        ("{w:whos} {h:relation} {d:as was} [{s:same beside}]",
+         lambda p: _said_of_calls({**p, "y": (((AMOUNT,), p["d"].action), "")})),
         ("{w:whos} {h:relation} {y:what was}", _said_of_calls),
         ("{e:deed} {h:relation} {y:what was}", _deed),
         (f"never|do_not {{e:deed}} {_MORE} {{y:what was}}", lambda p: _deed({**p, "h": "at most"})),

@@ -206,6 +206,7 @@ BANS: dict[str, Rule] = {
         (f"{_AT} {{f:the field}} [of|is|are] {{p:said}}", with_this),
         (f"{_AT} {{f:own name}} [of|is|are] {{p:said}}", with_this),
         (f"{_AT} {{f:plain field}} {{p:said}}", _at_names),
+        (f"{_AT} a|an|the {{f:plain field}} that|which {{p:is so}}", with_this),
         ("if [the] {f:own name} {p:is so}", with_this),
         ("in|paid_in|made_in|issued_in {v:values}", _in_currency),
         ("with|on|for|in|given [a|an|the] empty|blank|missing {f:field}", _empty),

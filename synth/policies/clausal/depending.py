@@ -316,6 +316,7 @@ DEPENDING: dict[str, Rule] = {
         (f"the_one|the_amount|the_value|that|what [that_was|which_was|was] {_LAST} {{d:done}}",
          lambda p: _other({"e": p["d"]})),
         (f"that of {_THE_LAST} {{d:done}} one", lambda p: _other({"e": p["d"]})),
+        (f"{_THE_LAST} {{d:done}} one", lambda p: _other({"e": p["d"]})),
     ],
     "what was": [
         ("{y:value last}", lambda p: (p["y"], "")),

@@ -197,6 +197,17 @@ def _so_many(p: Parts) -> Given | None:
     return statement(plain_calls({"e": thing}), (replace(size.contrary, path=path),))
 
 
+def _each_touches(p: Parts) -> Given | None:
+    """`A single delete may not hit more than 1000 rows`: so many in each call."""
+    event, size = p["e"], p["s"]
+    if not (event.single or "no" in p) or size.type != "number" or not compiled(_THINGS).fullmatch(size.unit):
+        return None
+    broken = replace(size if p["h"] == "never" else size.contrary, path=(Counted(size.unit),))
+    return statement(plain_calls({"e": replace(event, single=False)}), (broken,))
+
+
+_THINGS = r"(?!(?:hours|minutes|seconds|dollars|euros|pounds|francs)$)[a-z]+s"
+
 # ---------------------------------------------------------------- whatever call has an argument
 
 
@@ -298,6 +309,10 @@ def _against(op: Op) -> Callable[[Parts], Wanted | None]:
     return lambda p: None if is_done(p["o"]) else Wanted((Comparison((), op, "number", other=p["o"]),))
 
 
+_TOUCH = (
+    "hit|affect|touch|reach|remove|process|return|change|involve|concern|comprise|cover|include|delete|write"
+    "|export|load|update|insert|modify|read|move|copy|send|create|take|carry"
+)
 _WITH_WHAT = "to|into|in|on|at|for|from|of|with|under|by|against|via|through"
 _EACH = "[each|apiece|per_call|at_a_time|at_once|in_one_go|per_request|at_any_time]"
 _GO = "go|goes|are_sent|are_made|is_made|run|are_taken|are_written|may_go|must_go|can_go|come|comes"
@@ -387,7 +402,23 @@ FITTING: dict[str, Rule] = {
         (f"{{e:noun}} is|are {CAPPED} at|to {{m:number of}} {_EACH}", _capped),
     ],
     "free field": free_field,
+    "none may": [
+        (f"{MAY_NOT}|never", lambda p: "never"),
+    ],
+    "all must": [
+        (f"{SHOULD}|{CAN}", lambda p: "must"),
+        ("may_only|can_only", lambda p: "must"),
+    ],
     "main": [
+        (f"{{e:called}} {{h:none may}} [ever] {_TOUCH} {{s:size}}", _each_touches),
+        (
+            f"{{e:called}} {{h:all must}} {_TOUCH} {{s:size}}",
+            lambda p: _each_touches(p) if p["s"].op in _AT_MOST else None,
+        ),
+        (
+            f"no {{e:called}} {CAN}|{SHOULD} [ever] {_TOUCH} {{s:size}}",
+            lambda p: _each_touches({**p, "no": True, "h": "never"}),
+        ),
         ("{f:free field} {n:needs}", _of_any),
         ("{w:led} the|a upper_limit|maximum|limit|max|cap|ceiling|highest [is|:] {m:number of}", _limited),
         (

@@ -51,6 +51,17 @@ def more_of(grammar: Grammar, at: int) -> Iterator[Found]:
         yield (int(m["n"]) if m["n"].isdigit() else 1, field_of(m["f"])), m.end()
 
 
+def several_ids(grammar: Grammar, at: int) -> Iterator[Found]:
+    """(how many at most, of what) of `two booking ids`, `a second customer_id`, which must never be."""
+    m = compiled(
+        r" *(?:(?P<n>\d{1,6})|a second|another|a different|any other|a further|several|multiple|more) "
+        r"(?P<f>[a-z][a-z_]*(?:_| )(?:ids?|numbers?|codes?|refs?|references?|keys?))(?![\w'-])"
+    ).match(grammar.text, at)
+    number = int(m["n"]) - 1 if m and m["n"] else 1
+    if m and number > 0:
+        yield (number, field_of(m["f"])), m.end()
+
+
 def least_different(grammar: Grammar, at: int) -> Iterator[Found]:
     """`at least two different channels`."""
     m = compiled(rf" *at least (?P<n>\d{{1,6}}) (?:different |distinct ){THING}").match(grammar.text, at)
@@ -60,7 +71,7 @@ def least_different(grammar: Grammar, at: int) -> Iterator[Found]:
 
 def one_field(grammar: Grammar, at: int) -> Iterator[Found]:
     """The name of what there is one of: `cluster`, `order_id`, `customer id`."""
-    m = compiled(rf" *{THING}").match(grammar.text, at)
+    m = compiled(rf" *(?!(?:{_TO.replace('_', ' ')}|and|or|the|of)\b){THING}").match(grammar.text, at)
     if m and m["f"].lower() not in NOT_A_THING:
         yield field_of(m["f"]), m.end()
 
@@ -93,6 +104,29 @@ def _any_varied(p: Parts) -> Demand:
     """`A run must not touch two different customers`."""
     number, field = p["w"]
     return Demand("variety", (Event(ANY),), number=number, how=field)
+
+
+def _in_all(p: Parts) -> Demand:
+    """`Never work on two booking ids in one run`."""
+    demand = _any_varied(p)
+    over = (Adjunct("run", said=p["r"]),) if p.get("r") else ()
+    return replace(demand, events=(replace(demand.events[0], beside=over),))
+
+
+def id_field(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What says which one it is, and so is an argument for certain: `booking id`, `customer_id`."""
+    yield from _named_so(grammar, at, r"(?:_| )(?:id|number|code|ref|reference|key)|_[a-z]+")
+
+
+def ids(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`booking ids`."""
+    yield from _named_so(grammar, at, r"(?:_| )(?:ids|numbers|codes|refs|references|keys)")
+
+
+def _named_so(grammar: Grammar, at: int, behind: str) -> Iterator[Found]:
+    m = compiled(rf" *(?P<f>[a-z]+(?:_[a-z]+)*(?:{behind}))(?![\w'-])").match(grammar.text, at)
+    if m:
+        yield field_of(m["f"]), m.end()
 
 
 def in_a_run(demand: Demand) -> Demand:
@@ -150,6 +184,15 @@ def one_of_all(grammar: Grammar, at: int) -> Iterator[Found]:
         yield field_of(m["f"]), m.end()
 
 
+_THE_RUN = (
+    "a_run|the_run|the_whole_run|the_entire_run|one_run|each_run|every_run|any_run|the_same_run|a_whole_run"
+)
+_BETWEEN_CALLS = "between|from calls|tool_calls|call_to_call|one_call_to_the_next"
+_NO_SECOND = (
+    "[,] [and] [never] a_second|a_second_one|another|another_one|two|2|more|a_different_one|no_other"
+    "|no_second|not_two|not_more|no_more|no_second_one|nothing_else|not_2|no_others"
+)
+_SAME_ONE = "the_same_one|the_same|one_and_the_same|one_and_the_same_one|the_very_same_one|the_same_value"
 _A_RUN = "one_run|1_run|a_run|each_run|every_run|run|any_run|a_single_run"
 TOUCHED = (
     "touched|used|concerned|affected|served|handled|dealt_with|worked_on|changed|involved|named|addressed"
@@ -182,10 +225,47 @@ VARIETIES: dict[str, Rule] = {
         ("every|each call|tool_call [{r:scope}] {g:go} one_and_the_same|the_same|the_very_same|a_single "
          "{f:one field}", _one_only),
         (f"no {{e:events}} {_TO} {{w:different}}", _varied),
+        # one of it, whatever is called
+        (f"{{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}} {{r:whole}}", _one_only),
+        (f"{{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}}", _one_only),
+        (f"{AGENT} {MAY}|{SHOULD} [always] {{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}} "
+         "[{r:whole}]", _one_only),
+        (f"{RUNS} [{MAY}|{SHOULD}] [always] {{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}}",
+         lambda p: _one_only({**p, "r": "run"})),
+        ("never|do_not {c:change} [the] {f:id field} {r:whole}", _one_only),
+        (f"{AGENT} {NO} {{c:change}} [the] {{f:id field}} {{r:whole}}", _one_only),
+        (f"[the] {{f:id field}} {NO} change|vary|differ|be_changed|be_switched [{{r:whole}}]", _one_only),
+        (f"[the] {{f:id field}} {NO} change|vary|differ {_BETWEEN_CALLS}", _one_only),
+        ("no {c:changing} of [the] {f:id field} {r:whole}", _one_only),
+        (f"[the] {{f:id field}} {SHOULD} [always] stay|remain|be the_same|unchanged|constant [{{r:whole}}]",
+         _one_only),
+        ("[the] {f:id field} stays|remains|is [always] the_same|unchanged|constant [{r:whole}]", _one_only),
+        (f"[just|only] one|1|a_single|exactly_one|at_most_one|max_one {{f:id field}} {{r:whole}} "
+         f"[{_NO_SECOND}]", _one_only),
+        (f"{{r:whole}} [just|only] one|1|a_single|exactly_one|at_most_one|max_one {{f:id field}} "
+         f"[{_NO_SECOND}]", _one_only),
+        (f"all|every|each|any call|calls|tool_call|tool_calls that|which {{g:carry}} [a|an|the] "
+         f"{{f:one field}} [{SHOULD}] [all|always] {{g:carry}} {_SAME_ONE}", _one_only),
+        (f"all|every|each|any call|calls|tool_call|tool_calls with [a|an|the] {{f:one field}} [{SHOULD}] "
+         f"[all|always] {{g:carry}} {_SAME_ONE}", _one_only),
+        (f"[the] {{f:id field}} [{SHOULD}] [always] be|is|are|stay|stays the_same|identical|equal in|for"
+         "|across|over|on all|every|all_the|each calls|call|tool_calls|tools [{r:whole}]", _one_only),
+        (f"all|all_the {{f:ids}} [{{r:whole}}] {SHOULD}|are|is [always] [be] the_same|identical|equal"
+         "|one_and_the_same", _one_only),
+        ("never|do_not {g:deal} {w:several ids} [{r:whole}]", _in_all),
+        (f"{AGENT} {NO} [ever] {{g:deal}} {{w:several ids}} [{{r:whole}}]", _in_all),
+        (f"{RUNS} {NO} [ever] {{g:deal}} {{w:several ids}}", lambda p: in_a_run(_any_varied(p))),
+        (f"no run {MAY}|{SHOULD} [ever] {{g:deal}} {{w:several ids}}", lambda p: in_a_run(_any_varied(p))),
+        ("no {w:several ids} {r:whole}", _in_all),
+        ("no second {f:id field} {r:whole}", _one_only),
         (f"[one|a|any_one|the_same|each|every] {{t:thing_behind}} {NO} [ever] be {{d:done}} "
          f"{_TO} {{w:different}}", _passively_varied),
         (f"the {{f:one field}} {SHOULD} [always] be|stay|remain the_same over|across|for|in|of|on "
          "all|all_the {e:event} [{s:one of them}]", _one_only),
+        (f"{{e:event}} [{SHOULD}|{MAY}] all {{g:go}} one_and_the_same|the_same|the_very_same|only_one"
+         "|a_single|one|just_one {f:one field}", lambda p: None if p["e"].single else _one_only(p)),
+        ("every|each {e:varying} [{r:scope}] {g:go} one_and_the_same|the_same|the_very_same {f:one field}",
+         _one_only),
         (f"{{e:event}} {SHOULD}|always [always] {{g:go}} one_and_the_same|the_same|only_one|a_single|one "
          "{f:one field}", _one_only),
         ("all [the|of_the] {e:varying} [{r:scope}] [{s:one of them}] {g:go} one_and_the_same|the_same"
@@ -218,6 +298,31 @@ VARIETIES: dict[str, Rule] = {
         ("[just|only] {f:one_of_all} [only] per run", lambda p: _one_only({**p, "r": "run"})),
         (f"{{e:event}} only {_TO} one|1|a_single|one_and_the_same|the_same {{f:one field}}", _one_only),
     ],
+    "several ids": several_ids,
+    "whole": [
+        ("{r:scope}", lambda p: p["r"]),
+        ("per run", lambda p: "run"),
+        (f"during|throughout|for|in|through|within|until_the_end_of|from_start_to_end_of {_THE_RUN}",
+         lambda p: "run"),
+        ("from_start_to_end|all_the_way_through|throughout|all_the_time|at_all_times|the_whole_time",
+         lambda p: "run"),
+    ],
+    "stay": [
+        ("stay|stays|keep|keeps|stick|sticks|remain|remains with|to|on|at", lambda p: True),
+        ("use|uses|touch|touches|handle|handles|serve|serves|work_on|works_on|deal_with|deals_with|work_with"
+         "|works_with only|just", lambda p: True),
+        ("always use|work_on|work_with|handle", lambda p: True),
+        ("only use|touch|handle|serve|work_on|deal_with|work_with|look_at", lambda p: True),
+    ],
+    "change": [("change|switch|vary|alter|mix|swap|switch_to_another|change_to_another", lambda p: True)],
+    "changing": [("change|switch|switching|changing|mixing|swapping", lambda p: True)],
+    "carry": [
+        ("carry|carries|have|has|give|gives|name|names|use|uses|contain|contains|take|takes|share|shares"
+         "|mention|mentions|refer_to|refers_to|pass|passes|state|states|include|includes|come_with",
+         lambda p: True),
+    ],
+    "id field": id_field,
+    "ids": ids,
     "all there is": [("everything|all_of_it|all_that_happens|whatever_happens|all_work|all_the_work "
                       "[{r:scope}]",
                       lambda p: (p.get("r", ""),))],
@@ -228,8 +333,8 @@ VARIETIES: dict[str, Rule] = {
          f"|are_made|be_sent|are_sent|happens|takes_place|take_place|come|comes|be_done|are_done|runs"
          f"|is_done {_TO}",
          lambda p: True),
-        (f"[{SHOULD}|{MAY}] [always] use|have|concern|name|share|be_for|target|hit|touch|affect|reach"
-         "|span|cover|involve",
+        (f"[{SHOULD}|{MAY}] [always] use|have|has|carry|carries|uses|concern|name|share|be_for"
+         "|target|hit|touch|affect|reach|span|cover|involve",
          lambda p: True),
     ],
     "deal": [
