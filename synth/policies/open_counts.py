@@ -20,6 +20,7 @@ from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.names import Tools, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.verbs import past_of
+from synth.policies.whose_numbers import not_other_numbers
 
 _CANONICAL = compiled(rf"\b{MUST} (?:{HAPPEN}|fail|succeed) (?:at most|no more than|exactly)\b")
 _TOGETHER = compiled(
@@ -36,6 +37,7 @@ def no_open_count(sentence: str, rule: PolicyKind, phrases: Iterable[str]) -> No
     _not_of_either(sentence, rule)
     _not_of_several(sentence, rule)
     _not_before(sentence, rule)
+    not_other_numbers(sentence, rule, phrases)
 
 
 def _not_of_calling(sentence: str, rule: PolicyKind, phrases: Iterable[str]) -> None:

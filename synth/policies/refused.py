@@ -57,6 +57,7 @@ from synth.policies.tool_names import with_phrases
 from synth.policies.two_in_one import two_limits
 from synth.policies.weak_words import no_question, no_weak_words
 from synth.policies.wholes import in_short, of_a_run, sum_of
+from synth.policies.whose_numbers import no_foreign_number
 
 Hint = tuple[str, str]
 """(the refused words, what to write instead): the sentences stand in braces; `!` begins a mere reason."""
@@ -95,8 +96,8 @@ MAX_HINTED = 400
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     no_question(sentence)
-    plain = as_ban(without_courtesies(sentence, names.actions), names)
-    bare = without_brackets(needed_first(plain), names)
+    no_foreign_number(sentence)
+    bare = without_brackets(needed_first(as_ban(without_courtesies(sentence, names.actions), names)), names)
     told = next(without_reason(bare, names), None)
     ways = (*_ways_to_read(bare, names), *((told,) if told else ()))
 

@@ -23,6 +23,7 @@ from synth.policies.kinds.variety import Variety
 from synth.policies.marks import places_of
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
+from synth.policies.whose_numbers import is_of
 
 Read = Callable[[str], PolicyKind]
 Fitted = Callable[[PolicyKind], PolicyKind | None]
@@ -136,6 +137,27 @@ def _whatever(said: str) -> Fitted:
     return fitted
 
 
+_ANY_TRIES = frozenset(
+    ["tries", "attempts", "calls", "ones", "runs", "requests", "retries", "executions", "operations",
+     "actions", "invocations", "try", "attempt", "call", "one", "tool", "jobs", "failures"]
+)  # fmt: skip
+
+
+def _of_them(said: str, fitted: Fitted) -> Fitted:
+    """`Failed payments do not count` is said of no limit of refunds."""
+    if fitted not in (_of_tries, _of_successes):
+        return fitted
+    nouns = compiled(r"\b(?:failed|unsuccessful|failing|successful) ([a-z]+)").findall(said)
+
+    def of_them(rule: PolicyKind) -> PolicyKind | None:
+        own = all(
+            noun.lower() in _ANY_TRIES or any(is_of(noun, tools) for tools in rule.tools) for noun in nouns
+        )
+        return fitted(rule) if own else None
+
+    return of_them
+
+
 _BEHIND: tuple[tuple[str, Fitted], ...] = (
     (_TO_THE_NUMBER, _exact),
     (_MORE, _bounded),
@@ -191,7 +213,11 @@ def _behind(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
         for around in (rf"{_APART}(?:{pattern})$", rf",? [(\[](?:{pattern})[)\]]$"):
             m = compiled(around).search(body)
             if m and m.start() and not _says_more(m.groupdict().get("even") or "", names):
-                yield body[: m.start()], _whatever(m[0]) if pattern is _WHOEVER else fitted
+                told = _whatever(m[0]) if pattern is _WHOEVER else fitted
+                yield (
+                    body[: m.start()],
+                    _of_them(m[0], told) if fitted in (_of_tries, _of_successes) else told,
+                )
     nth = compiled(rf"{_APART}{_NEXT}$").search(body)
     if nth and nth.start():
         yield body[: nth.start()], _next_too_many(nth["a"] or nth["b"])
@@ -216,6 +242,8 @@ _TOPICS = (
     "|law|requirement|requirements|process|procedure|procedures|workflow|conduct|agents?"
 )
 """Words for what a rule is about, none of which says when or of what calls it holds."""
+_MOST_OF = r"\b(?:limits?|limitations?|caps?|quotas?|maximum|ceilings?)\b"
+"""Labels of what is the most: no least number stands behind them."""
 _BESIDE_TOPICS = (
     "four|two|man|person|first|double|triple|basic|general|legal|strict|hard|of|the|our|and|two-man"
 )
@@ -241,8 +269,12 @@ def _labelled(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
         return  # `bookings: at most 3 rooms` may be those of each booking
     meant = {names.actions[place.phrase].names for _, places in own for place in places}
 
+    limits = compiled(_MOST_OF).search(m["label"]) is not None
+
     def fitted(rule: PolicyKind) -> PolicyKind | None:
         asked = {tools.names for tools in rule.tools}
+        if limits and getattr(rule, "least", None) and not getattr(rule, "most", None):
+            return None
         return rule if not own or meant & asked else None
 
     yield m["rest"], fitted

@@ -14,6 +14,7 @@ from synth.policies.kinds.total import Total
 from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.where import Comparison
+from synth.policies.whose_numbers import is_of
 
 _NEITHER_MORE_NOR_LESS = compiled(
     r"\b(?P<said>(?:no|neither|not|never) (?:more|fewer|less)(?: than that)?,?(?: and| or| nor)? ?"
@@ -24,12 +25,20 @@ _OF_EACH_ONE = compiled(
     r"(?!(?:runs?|conversations?|sessions?|calls?|turns?|messages?|days?|hours?|minutes?|times?|calendar)\b)"
     r"(?P<thing>[a-z][a-z_]*))"
 )
+_NO_COUNT = 50
+"""A greater number is a limit of no calls."""
 _ADDED = compiled(r"(?:cumulative|aggregate|combined|overall|summed)_?.*")
 """What an argument is not called: it says that amounts are added."""
 _COUNT_OF = compiled(r"\b(?P<said>count|number) of\b")
 _LIMIT_IS = compiled(
     r"\b(?:(?P<said>limit|cap|quota|ceiling)(?: ?:| of| is)|(?P<past>beyond|past)) (?P<n>\d+|[a-z]+)\b"
 )
+_LIMIT_OF = compiled(
+    r"\b(?P<what>[a-z]+) (?P<said>limit|cap|quota|ceiling)(?: ?:| is| must be| should be) "
+    r"(?P<how>at least|at most|no more than|no fewer than|not more than|up to|over|under|below|above|max)? ?"
+    r"(?P<n>\d+|[a-z]+)\b"
+)
+"""`Refund limit: at most 3`, where `refund` is the action and no part of the argument's name."""
 _OF_ALL = compiled(r"\b(?P<said>[a-z_]+) of all (?:the |of the )?[a-z]+s\b")
 _EQUAL = compiled(r"\b(?P<said>(?:equals|equal to|identical to|same as) (?:the )?(?P<value>[a-z][a-z_]*))\b")
 _LAST_FAILED = compiled(
@@ -45,6 +54,7 @@ def not_left_out(sentence: str, rule: PolicyKind) -> None:
     _no_sum(rule)
     _no_count(sentence, rule)
     _no_limit(sentence, rule)
+    _no_limit_of_it(sentence, rule)
     _not_of_all(sentence, rule)
     _no_other_argument(sentence, rule)
     _no_failure(sentence, rule)
@@ -108,6 +118,26 @@ def _no_limit(sentence: str, rule: PolicyKind) -> None:
                 f"cannot read {found[0]!r}, which may be so many calls; write "
                 f"'{bare[:1].upper()}{bare[1:]} must happen at most {number} times' where it is, or "
                 f"'{bare[:1].upper()}{bare[1:]} with args.{said} over {number} must never happen'"
+            )
+
+
+def _no_limit_of_it(sentence: str, rule: PolicyKind) -> None:
+    """`Refund limit: at most 3` may be so many refunds."""
+    found = _LIMIT_OF.search(sentence)
+    number = NUMBERS.get(found["n"].lower(), found["n"]) if found else ""
+    if found is None or not str(number).isdigit() or int(number) > _NO_COUNT:
+        return
+    for tools in rule.tools:
+        if any(str(one.path[-1]) == found["said"].lower() for one in tools.asked if one.path) and is_of(
+            found["what"], tools
+        ):
+            bare = tools.phrase.partition(" with ")[0]
+            least = (found["how"] or "").lower() in ("at least", "no fewer than", "over", "above")
+            times = f"{'at least' if least else 'at most'} {number} times"
+            raise TwoReadings(
+                f"cannot read {found[0]!r}, which may be so many calls; write "
+                f"'{bare[:1].upper()}{bare[1:]} must happen {times}' where it is, or "
+                f"'{tools.phrase[:1].upper()}{tools.phrase[1:]} must never happen' where it is an argument"
             )
 
 

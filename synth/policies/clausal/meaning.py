@@ -162,7 +162,7 @@ class Meaning:
             return None
         if self.demand.kind in ("try", "retry", "no retry") and not fields and any(e.single for e in events):
             nouns = {e.noun[-1] for e in events if e.single and e.noun}
-            return tuple(nouns) if len(nouns) == 1 else (() if self.demand.kind == "try" else None)
+            return () if len(nouns) == 1 or self.demand.kind == "try" else None
         if counted and not fields and not self._is_one_at_least:
             single = [e for e in self.demand.events if e.single and not self._is_another_each_time(e)]
             if not all(e.each and e.noun for e in single):
