@@ -35,11 +35,11 @@ from collector.api import (
     runs,
     trying,
 )
-from collector.fair import REFUSED_SECONDS
+from collector.fair import REFUSED_SECONDS, Flow
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import PROBES, guarded, refusal, refuse
-from collector.otlp.http import PATHS, receiver
+from collector.otlp.http import HAS_SPANS, PATHS, receiver
 from collector.service import Service
 from collector.store.leaving import Asker, asker
 from collector.telemetry import Telemetry
@@ -98,37 +98,31 @@ def create_app(service: Service) -> App:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            seen = service.fronts.sender(sender_of(scope), scope["headers"])
+            address, port = scope.get("client") or ("", 0)
+            seen = service.fronts.sender(Sender(address, scope["scheme"]), scope["headers"])
             service.in_clear.look(seen, scope["headers"], scope["path"])
             scope["scheme"] = seen.scheme
-            if seen.address != sender_of(scope).address:
+            flow = scope["flow"] = Flow(seen.address, f"{address}:{port}")
+            if seen.address != address:
                 scope["client"] = (seen.address, 0)
             if why := refusal(scope, settings):
                 await refuse(send, why)
             elif scope["path"] in PATHS:
-                await refusals.turn(seen.address)
+                await refusals.turn(flow)
                 status, _ = await measured(otlp, scope, receive, send, service.telemetry)
-                if status == 200:
-                    refusals.sent(seen.address)
-                    questions.sent(seen.address)
-                elif is_refused(status):
-                    refusals.took(seen.address, REFUSED_SECONDS)
+                if is_refused(status) or scope.get(HAS_SPANS) is False:
+                    refusals.took(flow.who, REFUSED_SECONDS)
             elif scope["path"] in AT_ONCE:
                 await measured(answer, scope, receive, send, service.telemetry)
             else:
-                await questions.turn(seen.address)
-                await service.intake.slices.begin(f"{seen.address} asks", ANSWER_SECONDS)
+                await questions.turn(flow)
+                await service.intake.slices.begin(Flow(f"{flow.who} asks", flow.connection), ANSWER_SECONDS)
                 status, seconds = await measured(answer, scope, receive, send, service.telemetry)
-                questions.took(seen.address, max(seconds, REFUSED_SECONDS * is_refused(status)))
+                questions.took(flow.who, max(seconds, REFUSED_SECONDS * is_refused(status)))
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)
 
     return app
-
-
-def sender_of(scope: Any) -> Sender:
-    """Whoever is at the other end of the connection."""
-    return Sender((scope.get("client") or ("",))[0], scope["scheme"])
 
 
 def is_refused(status: int) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from collector.errors import CollectorError, Overloaded
+from collector.fair import Flow
 
 SHARE = 0.5
 """Of the budget that one key, or one address without a key, may hold."""
@@ -40,15 +41,20 @@ class Gone(Exception):
 class Held:
     """What one request holds; a context manager that gives it back."""
 
-    __slots__ = ("_budget", "evict", "gave_way", "since", "size", "who")
+    __slots__ = ("_budget", "evict", "flow", "gave_way", "since", "size")
 
-    def __init__(self, budget: Budget, who: str) -> None:
-        self._budget, self.who = budget, who
+    def __init__(self, budget: Budget, flow: Flow) -> None:
+        self._budget, self.flow = budget, flow
         self.size = 0
         self.since = time.monotonic()
         self.evict: Callable[[], object] | None = None
         """Ends the reading of a body, from any thread; None where it is complete."""
         self.gave_way = False
+
+    @property
+    def who(self) -> str:
+        """Whose share it uses."""
+        return self.flow.who
 
     def resize(self, size: int) -> None:
         """Hold so many bytes from now on; raises Overloaded where there is no room for them."""
@@ -77,9 +83,9 @@ class Budget:
         self._all: set[Held] = set()
         self._lock = threading.Lock()
 
-    def open(self, who: str) -> Held:
+    def open(self, who: str, connection: str = "") -> Held:
         """A request of `who`, a key or an address, which holds nothing yet."""
-        return Held(self, who)
+        return Held(self, Flow(who, connection))
 
     def resize(self, held: Held, size: int) -> None:
         if held.gave_way:

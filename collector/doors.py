@@ -12,6 +12,7 @@ import ipaddress
 import logging
 import time
 from collections.abc import Callable
+from itertools import islice
 from typing import Protocol
 
 try:
@@ -27,7 +28,7 @@ WANTED_FILES = 8192
 TELL_SECONDS = 10.0
 """Between two lines about connections that were closed or refused."""
 YOUNG_SECONDS = 1.0
-"""A request whose body has been coming in for less does not go for a new connection."""
+"""Who has been answered since, or whose body has been coming in for less, does not go for a new one."""
 
 
 class Connection(Protocol):
@@ -40,23 +41,30 @@ class Connection(Protocol):
 class _Address:
     """The connections of one address."""
 
-    __slots__ = ("all", "is_front", "reading", "silent")
+    __slots__ = ("all", "is_front", "new", "reading", "silent")
 
     def __init__(self, is_front: bool) -> None:
         self.is_front = is_front
         self.all: set[Connection] = set()
+        self.new: dict[Connection, float] = {}
+        """Before the first request: the longest silent first, and since when (monotonic)."""
         self.silent: dict[Connection, float] = {}
-        """Between two requests, or before the first: the longest silent first, and since when (monotonic)."""
+        """Between two requests, and since when."""
         self.reading: dict[Connection, float] = {}
         """In the middle of a body, and since when."""
 
     def waiting(self) -> tuple[float, Connection] | None:
-        """The connection that may be closed for another, and since when it is waited for."""
-        for connection, since in self.silent.items():
-            return since, connection
-        for connection, since in self.reading.items():
-            return (since, connection) if time.monotonic() - since > YOUNG_SECONDS else None
-        return None
+        """The connection that is waited for longest, and since when: it may be closed for another."""
+        found = [(since, one) for one, since in islice(self.new.items(), 1)]
+        for one, since in (*islice(self.silent.items(), 1), *islice(self.reading.items(), 1)):
+            if time.monotonic() - since > YOUNG_SECONDS:
+                found.append((since, one))
+        return min(found, key=lambda one: one[0], default=None)
+
+    def forget(self, connection: Connection) -> None:
+        """It is not waited for now."""
+        for waiting in (self.new, self.silent, self.reading):
+            waiting.pop(connection, None)
 
 
 class Doors:
@@ -118,8 +126,8 @@ class Doors:
         if address not in self._addresses:
             self._addresses[address] = _Address(self._is_front(address))
         self._addresses[address].all.add(connection)
+        self._addresses[address].new[connection] = time.monotonic()
         self._told_of(len(self._at))
-        self.silent(connection)
         return True
 
     def _of_the_greediest(self) -> tuple[float, Connection] | None:
@@ -133,14 +141,15 @@ class Doors:
         return None if address is None else self._addresses[address]
 
     def silent(self, connection: Connection) -> None:
-        """It is waited for a request."""
+        """It has been answered, and is waited for another request."""
         if (own := self._of(connection)) is not None:
+            own.forget(connection)
             own.silent[connection] = time.monotonic()
 
     def reading(self, connection: Connection) -> None:
         """The head of a request is complete."""
         if (own := self._of(connection)) is not None:
-            own.silent.pop(connection, None)
+            own.forget(connection)
             own.reading[connection] = time.monotonic()
 
     def answering(self, connection: Connection) -> None:
@@ -156,8 +165,7 @@ class Doors:
         if (own := self._of(connection)) is None:
             return
         own.all.discard(connection)
-        own.silent.pop(connection, None)
-        own.reading.pop(connection, None)
+        own.forget(connection)
         address = self._at.pop(connection)
         self._told_of(len(self._at))
         if not own.all:

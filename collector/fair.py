@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import math
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 LONGEST_WAIT = 1.0
@@ -25,11 +26,24 @@ SLICE_SECONDS = 0.004
 """Of work in one go of the event loop; what is ready beside it waits no longer than that and one more."""
 
 
+class Flow(NamedTuple):
+    """Who is served in turn."""
+
+    who: str
+    """A sender: its key, else its address."""
+    connection: str = ""
+    """Which of its connections: a name that no other has, whoever's it is."""
+
+
 class Turns(Generic[Item]):
-    """A line for each sender; whose turn it was stands behind all others. Not safe between threads."""
+    """A line for each sender; whose turn it was stands behind all others. Not safe between threads.
+
+    Of one sender the connections share what it gets, so that one that wants little does not wait for one
+    that wants much: self-clocked fair queueing (Golestani, INFOCOM 1994).
+    """
 
     def __init__(self) -> None:
-        self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
+        self._lines: OrderedDict[str, _Shared[Item]] = OrderedDict()
         self._size = 0
 
     def __len__(self) -> int:
@@ -39,40 +53,91 @@ class Turns(Generic[Item]):
         """How much of one sender waits."""
         return len(self._lines.get(who, ()))
 
-    def put(self, who: str, item: Item) -> None:
-        self._lines.setdefault(who, deque()).append(item)
+    def put(self, flow: Flow, item: Item, cost: float = 1.0) -> None:
+        """`cost` of its first portion, in any unit that is one for the whole line."""
+        if flow.who not in self._lines:
+            self._lines[flow.who] = _Shared()
+        self._lines[flow.who].put(flow.connection, item, cost)
         self._size += 1
 
-    def first(self) -> tuple[str, Item]:
-        """What is next, and whose it is; raises IndexError where nothing waits."""
-        for who, line in self._lines.items():
-            return who, line[0]
-        raise IndexError
+    def first(self) -> Item:
+        """What is next; raises IndexError where nothing waits."""
+        return self._next()[1].first()
 
-    def pass_on(self) -> None:
-        """What is next stays so for its sender, the others come before."""
-        self._lines.move_to_end(self.first()[0])
+    def pass_on(self, cost: float = 1.0) -> None:
+        """What is next had a portion, and waits for another of this cost: the others come before."""
+        who, shared = self._next()
+        shared.pass_on(cost)
+        self._lines.move_to_end(who)
 
-    def drop(self, who: str, item: Item) -> None:
+    def drop(self, flow: Flow, item: Item) -> None:
         """This sender no longer waits with it, if it still did."""
-        line = self._lines.get(who)
-        if line and item in line:
-            line.remove(item)
+        shared = self._lines.get(flow.who)
+        if shared is not None and shared.drop(item):
             self._size -= 1
-            if not line:
-                del self._lines[who]
+            if not shared:
+                del self._lines[flow.who]
 
     def take(self) -> Item:
         """What is next, out of the line; raises IndexError where nothing waits."""
-        who, item = self.first()
-        line = self._lines[who]
-        line.popleft()
+        who, shared = self._next()
+        item = shared.take()
         self._size -= 1
-        if line:
+        if shared:
             self._lines.move_to_end(who)
         else:
             del self._lines[who]
         return item
+
+    def _next(self) -> tuple[str, _Shared[Item]]:
+        for found in self._lines.items():
+            return found
+        raise IndexError
+
+
+class _Shared(Generic[Item]):
+    """What waits of one sender: each connection gets as much of it as the others, by cost."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, str, Item]] = []
+        """When it would be done if all connections were served at once; order of coming; whose; what."""
+        self._now, self._number = 0.0, 0
+        self._last: dict[str, float] = {}
+        """Until when each connection would have all it asked for, where that is later than now."""
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def put(self, connection: str, item: Item, cost: float) -> None:
+        self._number += 1
+        heapq.heappush(self._heap, (self._done(connection, cost), self._number, connection, item))
+
+    def _done(self, connection: str, cost: float) -> float:
+        if len(self._last) > 2 * len(self._heap) + 16:
+            self._last = {one: until for one, until in self._last.items() if until > self._now}
+        until = self._last[connection] = max(self._now, self._last.get(connection, 0.0)) + cost
+        return until
+
+    def first(self) -> Item:
+        return self._heap[0][3]
+
+    def pass_on(self, cost: float) -> None:
+        self._now, number, connection, item = self._heap[0]
+        until = self._now + cost
+        self._last[connection] = max(self._last[connection], until)
+        heapq.heapreplace(self._heap, (until, number, connection, item))
+
+    def take(self) -> Item:
+        self._now, _, _, item = heapq.heappop(self._heap)
+        return item
+
+    def drop(self, item: Item) -> bool:
+        for at, waiting in enumerate(self._heap):
+            if waiting[3] is item:
+                del self._heap[at]
+                heapq.heapify(self._heap)
+                return True
+        return False
 
 
 class Slices:
@@ -88,24 +153,24 @@ class Slices:
         """Is there time left in this slice, and nobody waiting?"""
         return self._used < SLICE_SECONDS and not self._waiting
 
-    async def turn(self, who: str) -> None:
-        """Returns when it is the turn of this sender."""
+    async def turn(self, flow: Flow, seconds: float = SLICE_SECONDS) -> None:
+        """Returns when it is the turn of this sender, for work that takes so long, about."""
         if not self.is_free:
-            await self._line_up(who)
+            await self._line_up(flow, seconds)
 
-    async def begin(self, who: str, seconds: float) -> None:
+    async def begin(self, flow: Flow, seconds: float) -> None:
         """Returns when it is the turn of this sender to begin what costs the event loop so much."""
-        await self.turn(who)
+        await self.turn(flow, seconds)
         with self.work():
             self.owe(seconds)
 
-    def when_free(self, who: str, then: Callable[[], object]) -> None:
+    def when_free(self, flow: Flow, then: Callable[[], object]) -> None:
         """Calls `then` when it is the turn of this sender, but not at once."""
-        self._line_up(who).add_done_callback(lambda _: then())
+        self._line_up(flow, SLICE_SECONDS).add_done_callback(lambda _: then())
 
-    def _line_up(self, who: str) -> asyncio.Future[None]:
+    def _line_up(self, flow: Flow, seconds: float) -> asyncio.Future[None]:
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.put(who, turn)
+        self._waiting.put(flow, turn, seconds)
         self._clear_soon()
         return turn
 
@@ -139,7 +204,7 @@ class Slices:
 
 
 class Pace:
-    """Who asks much and fast waits between two answers, while somebody else sends spans.
+    """Who asks much and fast waits between two answers, while spans are sent over another connection.
 
     An address has one answer after the other then, with as much time between them as they take.
     """
@@ -149,12 +214,12 @@ class Pace:
         self._costs: OrderedDict[str, _Cost] = OrderedDict()
         """Of each address that was answered within the last second; the one answered last stands last."""
         self._sender, self._sent, self._other_sent = "", -math.inf, -math.inf
-        """Who sent last, and when; and when anybody else did."""
+        """The connection that sent last, and when; and when any other did."""
 
-    def sent(self, who: str) -> None:
-        """This address sends spans."""
-        if who != self._sender:
-            self._sender, self._other_sent = who, self._sent
+    def sent(self, connection: str) -> None:
+        """It brought spans."""
+        if connection != self._sender:
+            self._sender, self._other_sent = connection, self._sent
         self._sent = self._clock()
 
     def took(self, who: str, seconds: float) -> None:
@@ -166,23 +231,23 @@ class Pace:
         while self._costs and now - next(iter(self._costs.values())).at > LONGEST_WAIT:
             self._costs.popitem(last=False)
 
-    async def turn(self, who: str) -> None:
+    async def turn(self, flow: Flow) -> None:
         """Returns when this address may be answered again."""
-        if seconds := self.wait(who):
+        if seconds := self.wait(flow):
             await asyncio.sleep(seconds)
 
-    def wait(self, who: str) -> float:
+    def wait(self, flow: Flow) -> float:
         """Seconds until this address may be answered again; the next one of it comes after that."""
         now = self._clock()
-        cost = self._costs.get(who)
-        if cost is None or now - cost.at > LONGEST_WAIT or not self._others_send(who, now):
+        cost = self._costs.get(flow.who)
+        if cost is None or now - cost.at > LONGEST_WAIT or not self._others_send(flow, now):
             return 0.0
         begins = max(now, cost.next)
         cost.next = min(begins + TIMES * cost.seconds, now + LONGEST_WAIT)
         return begins - now
 
-    def _others_send(self, who: str, now: float) -> bool:
-        return now - (self._other_sent if who == self._sender else self._sent) < SENT_SECONDS
+    def _others_send(self, flow: Flow, now: float) -> bool:
+        return now - (self._other_sent if flow.connection == self._sender else self._sent) < SENT_SECONDS
 
 
 class _Cost:

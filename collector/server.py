@@ -25,7 +25,7 @@ from collector import logs, memory
 from collector.app import create_app
 from collector.clock import Clock
 from collector.doors import Doors
-from collector.fair import REFUSED_SECONDS, Pace
+from collector.fair import REFUSED_SECONDS, Flow, Pace
 from collector.pipeline.garbage import ANSWERING, ANSWERING_ROUNDS, calm_garbage_collection
 from collector.service import Service
 from collector.settings import READY, Settings
@@ -365,9 +365,9 @@ class BoundedHeads(HttpToolsProtocol):
         if self._is_refused or self.transport.is_closing():
             return
         self._is_refused = True
-        address = self.client[0] if self.client else ""
+        address, port = self.client or ("", 0)
         self.refusals.took(address, REFUSED_SECONDS)
-        wait = self.refusals.wait(address)
+        wait = self.refusals.wait(Flow(address, f"{address}:{port}"))
         if wait:
             self.transport.pause_reading()
             self.loop.call_later(wait, self._unless_gone, refuse)

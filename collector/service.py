@@ -24,7 +24,7 @@ from collector.budget import Budget
 from collector.clock import Clock, passed
 from collector.doors import Doors
 from collector.errors import Overloaded
-from collector.fair import Pace
+from collector.fair import Flow, Pace
 from collector.fronts import Fronts, InClear, Sender
 from collector.guarded import Guarded
 from collector.judging.bind import case_texts
@@ -250,8 +250,8 @@ class Service:
             self._projects[name] = project_id(self.store, name)
         return self._projects[name]
 
-    async def put_spans(self, project: str, batch: Batch, who: str) -> None:
-        """Returns once the spans are durable and visible; raises Overloaded. Senders (`who`) take turns."""
+    async def put_spans(self, project: str, batch: Batch, flow: Flow) -> None:
+        """Returns once the spans are durable and visible; raises Overloaded. Senders (`flow`) take turns."""
         count = sum(len(segment.keys) for segment in batch.segments)
         self._look_at_quota(project)
         self.quota.took(project, count)
@@ -260,12 +260,14 @@ class Service:
         known = self._projects.get(project)
         row = await asyncio.to_thread(self.project, project) if known is None else known
         try:
-            await self.writer.store(row, batch, who)
+            await self.writer.store(row, batch, flow)
         except Overloaded:
             self.telemetry.refused[project] += 1
             self.quota.took(project, -count)
             raise
         self.telemetry.spans[project] += count
+        for pace in (self.questions, self.refusals):
+            pace.sent(flow.connection)
 
     def _look_at_quota(self, project: str) -> None:
         """Raises OverQuota."""

@@ -47,9 +47,10 @@ async def raw_body(request: Request, limit: int = BODY_BYTES) -> bytes:
 async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[HeldBody]:
     """As `raw_body`; there is less room for others as long as the block has it."""
     service = request.app.state.service
-    who = owner(dict(request.headers.raw), request.client.host if request.client else "")
+    address, connection = request.scope["flow"]
+    who = owner(dict(request.headers.raw), address)
     try:
-        with service.budget.open(who) as held:
+        with service.budget.open(who, connection) as held:
             seconds, began = service.settings.limits.body_seconds, time.monotonic()
             body = await read_body(request.receive, held, limit=limit, seconds=seconds)
             again = getattr(request.state, "grant_again", None)

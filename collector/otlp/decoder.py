@@ -12,10 +12,11 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from collector import memory
 from collector.errors import Overloaded
-from collector.fair import Turns
+from collector.fair import Flow, Turns
 from collector.model import Batch
 from collector.otlp.body import decompress
 from collector.otlp.errors import ExportError, Form, too_large
@@ -55,6 +56,13 @@ class Body:
     limits: Limits
 
 
+class Decoded(NamedTuple):
+    """The batch in a body, and the CPU time that it took."""
+
+    batch: Batch
+    seconds: float
+
+
 def read(plain: bytes, form: Form, limits: Limits) -> Batch:
     """The batch in a body after decompression; raises ExportError where nothing can be read."""
     if form == "records":
@@ -71,23 +79,23 @@ class Decoder:
         self._room = room or Room()
         self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
         self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
-        self._line: Turns[tuple[Future[Batch], Body, float]] = Turns()
+        self._line: Turns[tuple[Future[Decoded], Body, float]] = Turns()
         """With each body until when it waits for its turn and for memory (monotonic)."""
         self._lock = threading.Lock()
         self._waiting = 0
         self._rest: asyncio.TimerHandle | None = None
 
-    async def batch(self, who: str, body: Body) -> Batch:
+    async def batch(self, flow: Flow, body: Body) -> Decoded:
         """The batch in a body of this sender; raises ExportError, or Overloaded where too many wait."""
-        answer, until = Future[Batch](), soon()
+        answer, until = Future[Decoded](), soon()
         waits = (answer, body, until)
         with self._lock:
-            if self._waiting == WAITING or self._line.of(who) == SHARE:
+            if self._waiting == WAITING or self._line.of(flow.who) == SHARE:
                 raise Overloaded(
                     "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
                 )
             self._waiting += 1
-            self._line.put(who, waits)
+            self._line.put(flow, waits, len(body.content))
         self._thread.submit(self._next)
         told = asyncio.wrap_future(answer)
         try:
@@ -99,7 +107,7 @@ class Decoder:
             told.cancel()
             if answer.cancel():
                 with self._lock:
-                    self._line.drop(who, waits)
+                    self._line.drop(flow, waits)
             self._waiting -= 1
             self._end_later()
             del answer, told, waits  # as in `_next`
@@ -123,7 +131,7 @@ class Decoder:
         finally:
             del answer, body  # a failure holds this frame: nothing here may hold the failure
 
-    def _decoded(self, body: Body, until: float) -> Batch:
+    def _decoded(self, body: Body, until: float) -> Decoded:
         if len(body.content) <= BIG_BYTES:
             try:
                 return self._asked(body, LITTLE_MIB, until)
@@ -137,7 +145,7 @@ class Decoder:
                 raise
         return self._asked(body, MEMORY_MIB, until)  # its memory may have been what earlier bodies left over
 
-    def _asked(self, body: Body, mib: int, until: float) -> Batch:
+    def _asked(self, body: Body, mib: int, until: float) -> Decoded:
         with self._room.taken(mib - REST_MIB, until):
             return self._process.ask(decoded, body, mib)
 
@@ -166,12 +174,13 @@ def ready() -> None:
     gc.freeze()
 
 
-def decoded(body: Body, mib: int) -> Batch:
-    """The batch in a body; raises ExportError, and MemoryError, of which the process ends, beyond `mib`."""
+def decoded(body: Body, mib: int) -> Decoded:
+    """Inside the process; raises ExportError, and MemoryError, of which the process ends, beyond `mib`."""
     memory.limit(mib)
+    began = time.thread_time()
     try:
         plain = decompress(body.content, body.coding, body.limits.decoded_bytes)
-        return read(plain, body.form, body.limits)
+        return Decoded(read(plain, body.form, body.limits), time.thread_time() - began)
     finally:
         memory.give_back()
 

@@ -160,11 +160,11 @@ class Receiver:
     async def _answered(self, call: Stream, headers: Mapping[bytes, bytes], service: str) -> bytes:
         """The message of the answer; raises ExportError."""
         try:
-            address = self._sender_of(call.address, call.headers)
+            address = self._sender_of(call.connection.flow.who, call.headers)
             if service != "Trace":
                 await self._intake.authorize(headers)
                 return b""
-            with self._intake.budget.open(owner(headers, address)) as held:
+            with self._intake.budget.open(owner(headers, address), call.connection.flow.connection) as held:
                 return await self._export(call, headers, held)
         except CollectorError as said:
             raise refused(said) from None

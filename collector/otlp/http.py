@@ -37,6 +37,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
 BUG = ExportError(500, INTERNAL, "internal error; the collector's log has the details")
+HAS_SPANS = "has_spans"
+"""In the scope of a request that was taken: whether it brought any."""
 NAMED_REJECTIONS = 20
 """So many rejected spans are named in the answer; the rest is counted."""
 
@@ -52,13 +54,16 @@ def receiver(intake: Intake) -> Callable[[Any, Receive, Send], Awaitable[None]]:
                 raise ExportError(405, UNIMPLEMENTED, f"{scope['method']} is not possible here; send POST")
             encoding = encoding_of(kind.decode("latin-1"))
             project, since = await intake.authorize(headers), time.monotonic()
-            with intake.budget.open(owner(headers, (scope.get("client") or ("",))[0])) as held:
+            address, connection = scope["flow"]
+            with intake.budget.open(owner(headers, address), connection) as held:
                 body = await _body(headers, receive, held, intake.limits)
                 await intake.authorize_again(headers, since)
                 rejections: tuple[Rejection, ...] = ()
+                scope[HAS_SPANS] = False
                 if scope["path"] == "/v1/traces":
                     coding = headers.get(b"content-encoding", b"").decode("latin-1")
-                    rejections = (await intake.take(project, held, body, coding, encoding)).rejections
+                    batch = await intake.take(project, held, body, coding, encoding)
+                    rejections, scope[HAS_SPANS] = batch.rejections, bool(batch.segments)
             await _respond(send, 200, encoding, success(rejections, encoding))
         except ExportError as failure:
             await _refuse(send, failure, kind)

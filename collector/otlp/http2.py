@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from collector.doors import Doors
-from collector.fair import Slices
+from collector.fair import Flow, Slices
 from collector.otlp.frames import (
     ACK,
     CALM_DOWN,
@@ -83,10 +83,10 @@ OTHER_PROTOCOL = (
 class Stream:
     """One call."""
 
-    __slots__ = ("_connection", "body", "ended", "grew", "headers", "number", "pending", "task", "window")
+    __slots__ = ("body", "connection", "ended", "grew", "headers", "number", "pending", "task", "window")
 
     def __init__(self, connection: Connection, number: int, headers: list[Header]) -> None:
-        self._connection, self.number, self.headers = connection, number, headers
+        self.connection, self.number, self.headers = connection, number, headers
         self.body = bytearray()
         self.ended = False
         """Is the body complete?"""
@@ -98,13 +98,9 @@ class Stream:
         """An answer that it does not take yet: since when, bytes of data, and frames."""
         self.task: asyncio.Task[None] | None = None
 
-    @property
-    def address(self) -> str:
-        return self._connection.address
-
     def answer(self, head: bytes, data: bytes = b"", last: bytes = b"") -> None:
         """Headers, data and trailers, or headers alone; the call has ended. Nothing where the peer left."""
-        self._connection.answer(self, head, data, last)
+        self.connection.answer(self, head, data, last)
 
 
 Serve = Callable[[Stream], Coroutine[Any, Any, None]]
@@ -123,7 +119,7 @@ class Connection(asyncio.Protocol):
         """A body has at most `body_bytes`; `others` are those that are open, this one soon among them."""
         self._serve, self._body_bytes, self._doors, self._slices = serve, body_bytes, doors, slices
         self._others = others
-        self.address = ""
+        self.flow = Flow("")
         self.streams: dict[int, Stream] = {}
         self.first_window = WINDOW_BYTES
         self._window = WINDOW_BYTES
@@ -153,8 +149,9 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         if self.greeting is not None:
             self._doors.gone(self.greeting)
-        self.address = (transport.get_extra_info("peername") or ("",))[0]
-        if not self._doors.enter(self, self.address):
+        address, port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self.flow = Flow(address, f"{address}:{port}")
+        if not self._doors.enter(self, address):
             self._closing = True
             transport.close()
             return
@@ -199,7 +196,7 @@ class Connection(asyncio.Protocol):
     def _wait_for_turn(self) -> None:
         self._in_turn = True
         self._transport.pause_reading()
-        self._slices.when_free(self.address, self._turn)
+        self._slices.when_free(self.flow, self._turn)
 
     def _turn(self) -> None:
         self._in_turn = False

@@ -5,11 +5,14 @@ Small bodies are decoded on the event loop, in slices; big ones in a process of 
 
 from __future__ import annotations
 
+import math
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from collector.budget import Budget, Held
-from collector.fair import Slices
+from collector.fair import Flow, Slices
 from collector.model import Batch
 from collector.otlp.body import decompress_if_small
 from collector.otlp.decoder import Body, Decoder, read
@@ -18,7 +21,7 @@ from collector.otlp.segments import has_few_spans
 from collector.room import Room
 from collector.settings import Limits
 
-Store = Callable[[str, Batch, str], Awaitable[None]]
+Store = Callable[[str, Batch, Flow], Awaitable[None]]
 """(project, batch, sender) -> durable and visible, or Overloaded."""
 Authorize = Callable[[Mapping[bytes, bytes]], Awaitable[str]]
 """Headers (lower case) -> project that the sender may write to; raises Unauthorized or Forbidden."""
@@ -36,28 +39,50 @@ DEAR_FOR = 30.0
 SMALL_BYTES = 16 * 1024
 """So small a body cannot take long, whatever it is made of, and is read on the event loop all the same."""
 DEAR_KEPT = 1_000
+QUICK_BODIES = 10
+"""From a connection that has sent so many, bodies are read as before, whatever its address sends else."""
+CALL_SECONDS, BYTE_SECONDS = 0.0002, 2e-8
+"""What a body takes of the event loop, about, and each byte of it."""
 SLOW_SECONDS = 1.0
 """After a body that came for longer its key is looked at again."""
 
 
 class Dear:
-    """Senders of bodies that took long for their size, as those of many thousands of empty events."""
+    """Senders of bodies that took long for their size, as those of many thousands of empty events.
+
+    Another connection of the same address is none of them once it has sent enough that did not.
+    """
 
     def __init__(self) -> None:
-        self._until: dict[str, float] = {}
+        self._until: OrderedDict[Flow, float] = OrderedDict()
+        """Of connections, and of whole senders (without one)."""
+        self._quick: OrderedDict[Flow, int] = OrderedDict()
+        """How many bodies of a connection, one after the other, did not take long."""
 
-    def took(self, who: str, seconds: float) -> None:
+    def took(self, flow: Flow, seconds: float) -> None:
         """A body of this sender took so much CPU time."""
         if seconds < DEAR_SECONDS:
+            remember(self._quick, flow, min(self._quick.get(flow, 0) + 1, QUICK_BODIES))
             return
-        self._until.pop(who, None)
-        while len(self._until) >= DEAR_KEPT:
-            del self._until[next(iter(self._until))]
-        self._until[who] = time.monotonic() + DEAR_FOR
+        self._quick.pop(flow, None)
+        for dear in (flow, Flow(flow.who)):
+            remember(self._until, dear, time.monotonic() + DEAR_FOR)
 
-    def __contains__(self, who: str) -> bool:
-        until = self._until.get(who)
-        return until is not None and time.monotonic() < until
+    def __contains__(self, flow: Flow) -> bool:
+        return self._is_dear(flow) or (
+            self._is_dear(Flow(flow.who)) and self._quick.get(flow, 0) < QUICK_BODIES
+        )
+
+    def _is_dear(self, flow: Flow) -> bool:
+        return time.monotonic() < self._until.get(flow, -math.inf)
+
+
+def remember(kept: OrderedDict[Flow, Any], flow: Flow, what: Any) -> None:
+    """Of those named last."""
+    kept[flow] = what
+    kept.move_to_end(flow)
+    if len(kept) > DEAR_KEPT:
+        kept.popitem(last=False)
 
 
 class Intake:
@@ -80,19 +105,20 @@ class Intake:
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
         """Store the spans of a body, and return them; `held` is what the request holds."""
-        await self.slices.turn(held.who)
+        await self.slices.turn(held.flow, CALL_SECONDS + BYTE_SECONDS * len(body))
         with self.slices.work():
-            batch = self._decoded_here(held.who, body, coding, form)
+            batch = self._decoded_here(held.flow, body, coding, form)
         if batch is None:
-            batch = await self._decoder.batch(held.who, Body(body, coding, form, self.limits))
+            batch, seconds = await self._decoder.batch(held.flow, Body(body, coding, form, self.limits))
+            self._dear.took(held.flow, seconds)
         if batch.segments:
             held.resize(batch.size)
-            await self._store(project, batch, held.who)
+            await self._store(project, batch, held.flow)
         return batch
 
-    def _decoded_here(self, who: str, body: bytes, coding: str, form: Form) -> Batch | None:
+    def _decoded_here(self, flow: Flow, body: bytes, coding: str, form: Form) -> Batch | None:
         """The batch in a body; None, after little work, where finding out would take long."""
-        most = SMALL_BYTES if who in self._dear else INLINE_BYTES[form]
+        most = SMALL_BYTES if flow in self._dear else INLINE_BYTES[form]
         small = decompress_if_small(body, coding, min(most, self.limits.decoded_bytes))
         if small is None or not is_quick(small, form):
             return None
@@ -100,7 +126,7 @@ class Intake:
         try:
             return read(small, form, self.limits)
         finally:
-            self._dear.took(who, time.thread_time() - began)
+            self._dear.took(flow, time.thread_time() - began)
 
     def close(self) -> None:
         self._decoder.close()

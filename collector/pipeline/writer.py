@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from collector.errors import CollectorError, Overloaded, Unstorable
-from collector.fair import Turns
+from collector.fair import Flow, Turns
 from collector.model import Batch, Segment
 from collector.otlp.segments import without
 from collector.store import Store
@@ -34,6 +34,9 @@ GROUP_SECONDS = 0.02
 """What a transaction takes, about, while several senders send: each waits for one, and then for its own."""
 FEWEST_SEGMENTS = 50
 """Of a transaction all the same: a commit has its price."""
+SMALL_BYTES = 4096
+"""A segment of so many bytes costs twice as much as one of none, about."""
+NOBODY = Flow("")
 SEVERAL_SECONDS = 2.0
 """So long after two senders in turn there are several."""
 
@@ -54,6 +57,12 @@ class Waiting:
     def is_taken(self) -> bool:
         """Nothing of it is left to be stored."""
         return self.left or self.is_over or self._taken == len(self.batch.segments)
+
+    @property
+    def cost(self) -> float:
+        """Of its next portion, in small segments."""
+        segments = min(len(self.batch.segments) - self._taken, TURN_SEGMENTS)
+        return 1 + segments * (1 + self.batch.size / len(self.batch.segments) / SMALL_BYTES)
 
     def next(self, segments: int, size: int) -> Part:
         """What is to be stored next: so many segments, and bytes, but one segment at least."""
@@ -83,14 +92,15 @@ class Pace:
     def __init__(self) -> None:
         self._seconds = 0.0
         """Of a segment, about."""
-        self._last, self._several_until = "", 0.0
+        self._last: Flow | None = None
+        self._several_until = 0.0
 
-    def came(self, who: str) -> None:
+    def came(self, flow: Flow) -> None:
         """Something of this sender is to be stored."""
-        if who != self._last:
-            if self._last:
+        if flow != self._last:
+            if self._last is not None:
                 self._several_until = time.monotonic() + SEVERAL_SECONDS
-            self._last = who
+            self._last = flow
 
     def took(self, segments: int, seconds: float) -> None:
         """A transaction took so long."""
@@ -143,7 +153,12 @@ class Writer:
         self._thread.start()
 
     def submit(
-        self, project: int, batch: Batch, done: Callable[[BaseException | None], object], *, who: str = ""
+        self,
+        project: int,
+        batch: Batch,
+        done: Callable[[BaseException | None], object],
+        *,
+        flow: Flow = NOBODY,
     ) -> Waiting:
         """Queue a batch of a sender; raises Overloaded at once where too much waits already."""
         with self._wake:
@@ -153,13 +168,13 @@ class Writer:
                 self.counters.refused += 1
                 raise Overloaded("too many spans are waiting to be stored", "send again in a moment")
             waiting = Waiting(project, batch, done)
-            self._queue.put(who, waiting)
-            self._pace.came(who)
+            self._queue.put(flow, waiting, waiting.cost)
+            self._pace.came(flow)
             self._bytes += batch.size
             self._wake.notify()
             return waiting
 
-    async def store(self, project: int, batch: Batch, who: str = "") -> None:
+    async def store(self, project: int, batch: Batch, flow: Flow = NOBODY) -> None:
         """Like `submit`, awaited: returns after the commit.
 
         Raises Overloaded where the store hangs; what is sent again then is stored once all the same.
@@ -176,7 +191,7 @@ class Writer:
                 future.set_exception(failure)
 
         waiting = self.submit(
-            project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure), who=who
+            project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure), flow=flow
         )
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -235,14 +250,14 @@ class Writer:
             group: list[Part] = []
             segments, size = self._pace.segments(), GROUP_BYTES
             while self._queue and segments > 0 and size > 0:
-                waiting = self._queue.first()[1]
+                waiting = self._queue.first()
                 group.append(waiting.next(min(segments, TURN_SEGMENTS), size))
                 segments -= len(group[-1].segments)
                 size -= group[-1].size
                 if waiting.is_taken:
                     self._queue.take()
                 else:
-                    self._queue.pass_on()
+                    self._queue.pass_on(waiting.cost)
             return group
 
     def _commit(self, group: Sequence[Part]) -> BaseException | None:

@@ -1,7 +1,7 @@
 """What attackers send: bodies that cost more than they weigh, and floods of requests and connections.
 
-An attack is a function of (port, seconds); it uses an address of its own (127.0.0.66), so that a collector
-can tell it from others. It says what it got.
+An attack is a function of (port, seconds), and says what it got. It comes from the address of the
+well-behaved sender, so that only their connections are told apart, or from one of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterator, Mapping
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 MIB = 1024 * 1024
-HERE = "127.0.0.66"
+ADDRESS, SENDERS, ELSEWHERE = "PDOCTOR_ATTACK_FROM", "127.0.0.1", "127.0.0.66"
+HERE = os.environ.get(ADDRESS, SENDERS)
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 Attack = Callable[[int, float], str]
 Headers = Mapping[str, str]

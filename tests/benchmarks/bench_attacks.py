@@ -1,6 +1,6 @@
 """A collector under attack: memory, the answers of /healthz, and what becomes of a well-behaved sender.
 
-    python tests/benchmarks/bench_attacks.py [--seconds 6] [--only TEXT]
+    python tests/benchmarks/bench_attacks.py [--seconds 6] [--only TEXT] [--elsewhere]
 
 Attackers, the sender and who asks for /healthz are processes of their own. A server that answers at once and
 is not attacked is asked beside it: its slowest answers say how long a process waits here for a core, and
@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import attack_load
 from attack_load import ATTACKS, run_attack
 from attack_mixed import MIXED
 from attack_more import MORE
@@ -278,7 +279,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--seconds", type=float, default=6.0)
     options.add_argument("--only", default="", help="attacks with this text in their name")
+    options.add_argument(
+        "--elsewhere", action="store_true", help="attackers have an address of their own, not the sender's"
+    )
     chosen = options.parse_args()
+    os.environ[attack_load.ADDRESS] = attack_load.ELSEWHERE if chosen.elsewhere else attack_load.SENDERS
     wanted = [name for name in ATTACKS if any(part in name for part in chosen.only.split("|"))]
     flaws, rows = [], []
     with scene() as made:

@@ -15,7 +15,7 @@ import pytest
 
 from collector import doors as doors_
 from collector.doors import Doors, network_of
-from collector.fair import Slices
+from collector.fair import Flow, Slices
 from collector.server import running
 from tests.support.traces import Client, agent_request, eventually, metrics_of, new_id, settings
 
@@ -33,7 +33,7 @@ def doors() -> Doors:
     return Doors(3)
 
 
-def test_the_longest_silent_goes_for_a_new_one(doors: Doors) -> None:
+def test_the_longest_silent_goes_for_a_new_one(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third, fourth, fifth = (Visitor() for _ in range(5))
     assert all(doors.enter(one, "a") for one in (first, second, third))
     doors.reading(first)
@@ -44,8 +44,25 @@ def test_the_longest_silent_goes_for_a_new_one(doors: Doors) -> None:
     assert [one.left for one in (first, second, third, fourth)] == [False, True, True, False]
     assert (doors.open, doors.dropped, doors.refused) == (3, 2, 0)
     doors.silent(second)  # it has gone
+    monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
     assert doors.enter(Visitor(), "a")
     assert first.left
+
+
+def test_who_was_answered_within_a_second_does_not_go_for_a_new_one(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = [Visitor() for _ in range(3)]
+    for one in answered:
+        doors.enter(one, "a")
+        doors.reading(one)
+        doors.answering(one)
+        doors.silent(one)
+    assert not doors.enter(Visitor(), "a")
+    assert (doors.refused, doors.dropped) == (1, 0)
+    monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
+    assert doors.enter(Visitor(), "a")
+    assert [one.left for one in answered] == [True, False, False]
 
 
 def test_who_is_being_answered_stays_and_the_new_one_is_refused(doors: Doors) -> None:
@@ -67,6 +84,24 @@ def test_a_body_that_takes_long_goes_for_a_new_one(doors: Doors, monkeypatch: py
     monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
     assert doors.enter(Visitor(), "a")
     assert slow.left
+
+
+def test_who_was_just_answered_stays_beside_bodies_that_drip(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drips, more, answered = (Visitor() for _ in range(3))
+    for one in (drips, more, answered):
+        doors.enter(one, "a")
+        doors.reading(one)
+    doors.answering(answered)
+    doors.silent(answered)
+    monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
+    assert doors.enter(Visitor(), "a")
+    assert [one.left for one in (drips, more, answered)] == [True, False, False]
+    doors.gone(more)
+    assert doors.enter(Visitor(), "a")
+    assert doors.enter(Visitor(), "a")
+    assert answered.left, "it is the one that is waited for longest now"
 
 
 def test_whose_body_took_long_and_is_complete_stays(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,8 +286,8 @@ def test_probes_are_answered_while_others_wait_for_their_turn(
     """Who floods pages waits in line; whether the collector is alive is told at once."""
     waiting: list[str] = []
 
-    async def begin(_self: Slices, who: str, _seconds: float) -> None:
-        waiting.append(who)
+    async def begin(_self: Slices, flow: Flow, _seconds: float) -> None:
+        waiting.append(flow.who)
         await asyncio.Event().wait()
 
     monkeypatch.setattr(Slices, "begin", begin)

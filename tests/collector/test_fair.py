@@ -9,31 +9,107 @@ from itertools import pairwise
 import pytest
 
 from collector import fair
-from collector.fair import SLICE_SECONDS, Pace, Slices, Turns
+from collector.fair import SLICE_SECONDS, Flow, Pace, Slices, Turns
 
 
 def test_senders_take_turns() -> None:
     line: Turns[str] = Turns()
     for item in ("a1", "a2", "a3", "b1", "c1", "c2"):
-        line.put(item[0], item)
+        line.put(Flow(item[0]), item)
     assert (len(line), line.of("a"), line.of("d")) == (6, 3, 0)
     assert [line.take() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
     assert not line
     with pytest.raises(IndexError):
         line.take()
+    with pytest.raises(IndexError):
+        line.first()
 
 
 def test_who_passes_on_keeps_its_place_among_its_own() -> None:
     line: Turns[str] = Turns()
     for item in ("a1", "a2", "b1"):
-        line.put(item[0], item)
+        line.put(Flow(item[0]), item)
     line.pass_on()
-    assert line.first() == ("b", "b1")
+    assert line.first() == "b1"
     assert [line.take() for _ in range(3)] == ["b1", "a1", "a2"]
 
 
+def test_what_is_small_does_not_wait_for_what_is_big_on_another_connection() -> None:
+    line: Turns[str] = Turns()
+    for number in range(3):
+        line.put(Flow("a", "big"), f"big{number}", 100)
+    for number in range(3):
+        line.put(Flow("a", "small"), f"small{number}", 1)
+    line.put(Flow("b"), "b", 1_000)
+    assert [line.take() for _ in range(7)] == ["small0", "b", "small1", "small2", "big0", "big1", "big2"]
+
+
+def test_new_connections_have_no_more_than_those_that_are_there() -> None:
+    """A sender that comes again and again, beside one that opens another connection for each body."""
+    line: Turns[str] = Turns()
+    for number in range(50):
+        line.put(Flow("a", f"new {number}"), "dear", 10)
+    line.put(Flow("a", "good"), "good", 1)
+    served = []
+    for number in range(50, 100):
+        served.append(line.take())
+        line.put(Flow("a", f"new {number}"), "dear", 10)
+        if served[-1] == "good":
+            line.put(Flow("a", "good"), "good", 1)
+    assert served.count("good") > 5
+    assert served.count("dear") > 5
+
+
+def test_what_is_big_has_its_turn_all_the_same() -> None:
+    line: Turns[str] = Turns()
+    line.put(Flow("a", "big"), "big", 20)
+    served: list[str] = []
+    while "big" not in served and len(served) < 99:
+        line.put(Flow("a", "small"), "small", 1)
+        served.append(line.take())
+    assert served == ["small"] * 19 + ["big"]
+
+
+def test_each_connection_has_as_much_while_others_have_portions_of_theirs() -> None:
+    line: Turns[str] = Turns()
+    left = {"many": 6, "more": 6}
+    for name in left:
+        line.put(Flow("a", name), name, 2)
+    line.put(Flow("a", "few"), "few", 3)
+    served = []
+    while line:
+        served.append(name := line.first())
+        left[name] = left.get(name, 1) - 1
+        if left[name]:
+            line.pass_on(2)
+        else:
+            line.take()
+    assert served[:6] == ["many", "more", "few", "many", "more", "many"]
+    assert len(served) == 13
+
+
+def test_who_leaves_a_line_is_not_in_it() -> None:
+    line: Turns[str] = Turns()
+    for item in ("a1", "a2", "a3", "b1"):
+        line.put(Flow(item[0]), item)
+    line.drop(Flow("a"), "a2")
+    line.drop(Flow("a"), "a2")
+    line.drop(Flow("c"), "c1")
+    line.drop(Flow("b"), "b1")
+    assert [line.take() for _ in range(len(line))] == ["a1", "a3"]
+
+
+def test_connections_that_have_left_are_forgotten() -> None:
+    line: Turns[str] = Turns()
+    line.put(Flow("a", "waits"), "waits", 1e9)
+    for number in range(1_000):
+        line.put(Flow("a", str(number)), "done", 1)
+        assert line.take() == "done"
+    assert len(line._lines["a"]._last) < 30
+
+
 async def work(slices: Slices, who: str, name: str, done: list[str]) -> None:
-    await slices.turn(who)
+    await slices.turn(Flow(who))
     with slices.work():
         done.append(name)
 
@@ -63,7 +139,7 @@ def test_what_is_begun_is_begun_in_turns() -> None:
     done: list[str] = []
 
     async def begin(slices: Slices, who: str) -> None:
-        await slices.begin(who, SLICE_SECONDS)
+        await slices.begin(Flow(who), SLICE_SECONDS)
         done.append(who)
 
     async def main() -> None:
@@ -77,12 +153,12 @@ def test_what_is_begun_is_begun_in_turns() -> None:
 def test_short_work_is_done_at_once() -> None:
     async def main() -> None:
         slices = Slices()
-        turn = slices.turn("a")
+        turn = slices.turn(Flow("a"))
         with pytest.raises(StopIteration):  # it did not have to wait
             turn.send(None)
         with slices.work():
             pass
-        turn = slices.turn("a")
+        turn = slices.turn(Flow("a"))
         with pytest.raises(StopIteration):
             turn.send(None)
 
@@ -94,7 +170,7 @@ def test_who_leaves_the_line_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) ->
 
     async def main() -> None:
         slices = Slices()
-        first, second = (asyncio.ensure_future(slices.turn(who)) for who in "ab")
+        first, second = (asyncio.ensure_future(slices.turn(Flow(who))) for who in "ab")
         await asyncio.sleep(0)
         first.cancel()
         await asyncio.wait_for(second, 30)
@@ -171,7 +247,7 @@ def test_who_asks_one_thing_after_the_other_has_half_of_the_time() -> None:
     pace.took("asker", 0.01)
     waits = []
     for _ in range(5):
-        waits.append(pace.wait("asker"))
+        waits.append(pace.wait(Flow("asker", "asker")))
         clock.now += waits[-1] + 0.01
         pace.took("asker", 0.01)
     assert waits == pytest.approx([0.0, 0.01, 0.01, 0.01, 0.01])
@@ -180,9 +256,9 @@ def test_who_asks_one_thing_after_the_other_has_half_of_the_time() -> None:
 def test_many_questions_at_once_are_answered_one_after_the_other() -> None:
     pace, _ = pace_where_somebody_sends()
     pace.took("asker", 0.01)
-    assert [pace.wait("asker") for _ in range(4)] == pytest.approx([0.0, 0.02, 0.04, 0.06])
-    assert [pace.wait("asker") for _ in range(99)][-1] == pytest.approx(fair.LONGEST_WAIT)
-    assert pace.wait("another") == 0.0
+    assert [pace.wait(Flow("asker", "asker")) for _ in range(4)] == pytest.approx([0.0, 0.02, 0.04, 0.06])
+    assert [pace.wait(Flow("asker", "asker")) for _ in range(99)][-1] == pytest.approx(fair.LONGEST_WAIT)
+    assert pace.wait(Flow("another", "another")) == 0.0
 
 
 @pytest.mark.parametrize("away", ["nobody sends", "only the asker sends", "the other one sent long ago"])
@@ -196,22 +272,34 @@ def test_nobody_waits_for_nobody(away: str) -> None:
         pace.sent("asker")
         pace.sent("asker")
     pace.took("asker", 0.05)
-    assert [pace.wait("asker") for _ in range(9)] == [0.0] * 9
+    assert [pace.wait(Flow("asker", "asker")) for _ in range(9)] == [0.0] * 9
 
 
 def test_a_sender_that_asks_waits_for_the_one_that_sent_before_it() -> None:
     pace, _ = pace_where_somebody_sends()
     pace.sent("asker")
     pace.took("asker", 0.01)
-    assert [pace.wait("asker") for _ in range(2)] == pytest.approx([0.0, 0.02])
+    assert [pace.wait(Flow("asker", "asker")) for _ in range(2)] == pytest.approx([0.0, 0.02])
+
+
+def test_who_asks_waits_for_another_connection_of_its_own_address() -> None:
+    clock = Time()
+    pace = Pace(clock)
+    pace.sent("sends")
+    pace.took("a", 0.01)
+    assert [pace.wait(Flow("a", "sends")) for _ in range(3)] == [0.0] * 3
+    assert [pace.wait(Flow("a", "asks")) for _ in range(3)] == pytest.approx([0.0, 0.02, 0.04])
+    assert pace.wait(Flow("a", "asks, too")) == pytest.approx(0.06), "connections are no way round it"
 
 
 def test_an_answer_that_waited_counts_little_and_is_forgotten_soon() -> None:
     pace, clock = pace_where_somebody_sends()
     pace.took("asker", 30.0)
-    assert [pace.wait("asker") for _ in range(2)] == pytest.approx([0.0, fair.TIMES * fair.LONGEST_COST])
+    assert [pace.wait(Flow("asker", "asker")) for _ in range(2)] == pytest.approx(
+        [0.0, fair.TIMES * fair.LONGEST_COST]
+    )
     clock.now += fair.LONGEST_WAIT + 0.1
-    assert pace.wait("asker") == 0.0
+    assert pace.wait(Flow("asker", "asker")) == 0.0
     for number in range(1_000):
         pace.took(f"asker {number}", 0.001)
         clock.now += 0.01
@@ -223,9 +311,9 @@ def test_turns_are_waited_for() -> None:
         pace = Pace()
         pace.sent("sender")
         pace.took("asker", 0.05)
-        await pace.turn("asker")
+        await pace.turn(Flow("asker", "asker"))
         began = time.monotonic()
-        await pace.turn("asker")
+        await pace.turn(Flow("asker", "asker"))
         return time.monotonic() - began
 
     assert asyncio.run(main()) >= 0.09

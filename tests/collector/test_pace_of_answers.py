@@ -1,4 +1,4 @@
-"""Questions and refusals by the dozen from one address, while another one sends spans."""
+"""Questions and refusals by the dozen, while spans are sent from another address, or from the same."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from collector.app import is_refused
-from collector.fair import REFUSED_SECONDS, TIMES, Pace
+from collector.fair import REFUSED_SECONDS, TIMES, Flow, Pace
 from tests.support.traces import PROTOBUF, Client, agent_request, new_id
 
-ELSEWHERE = "127.0.0.77"
+HERE, ELSEWHERE = "127.0.0.1", "127.0.0.77"
 AT_ONCE, EACH = 8, 5
 LEAST_SECONDS = (AT_ONCE * EACH - 2) * TIMES * REFUSED_SECONDS
 """Between so many refusals, where each waits for the one before."""
@@ -42,37 +42,43 @@ def somebody_sends(client: Client) -> Iterator[None]:
         thread.join()
 
 
-def connected(url: str) -> httpx.Client:
-    """A client of an address of its own."""
-    return httpx.Client(
-        base_url=url, trust_env=False, timeout=30, transport=httpx.HTTPTransport(local_address=ELSEWHERE)
-    )
+def connected(url: str, address: str) -> httpx.Client:
+    transport = httpx.HTTPTransport(local_address=address)
+    return httpx.Client(base_url=url, trust_env=False, timeout=30, transport=transport)
 
 
-def nothing_there(url: str) -> None:
-    with connected(url) as client:
+def nothing_there(url: str, address: str) -> None:
+    with connected(url, address) as client:
         assert [client.get("/api/v1/nothing").status_code for _ in range(EACH)] == [404] * EACH
 
 
-def no_spans(url: str) -> None:
-    with connected(url) as client:
-        sent = [client.post("/v1/traces", content=b"\xff", headers=PROTOBUF) for _ in range(EACH)]
-    assert [one.status_code for one in sent] == [400] * EACH
+def no_spans(url: str, address: str, body: bytes = b"\xff", status: int = 400) -> None:
+    with connected(url, address) as client:
+        sent = [client.post("/v1/traces", content=body, headers=PROTOBUF) for _ in range(EACH)]
+    assert [one.status_code for one in sent] == [status] * EACH
 
 
-def no_http(url: str) -> None:
+def nothing_in_it(url: str, address: str) -> None:
+    """Which is taken, and brings nothing."""
+    no_spans(url, address, b"", 200)
+
+
+def no_http(url: str, address: str) -> None:
     there = urlsplit(url)
     for _ in range(EACH):
-        with socket.create_connection((there.hostname, there.port), 30, (ELSEWHERE, 0)) as one:
+        with socket.create_connection((there.hostname, there.port), 30, (address, 0)) as one:
             one.sendall(b"nothing of that kind\r\n\r\n" * 3)
             assert one.recv(100).startswith(b"HTTP/1.1 400")
 
 
-@pytest.mark.parametrize("flood", [nothing_there, no_spans, no_http])
-def test_refusals_come_one_after_the_other(flood: Callable[[str], None], fresh: Client) -> None:
+@pytest.mark.parametrize("address", [HERE, ELSEWHERE])
+@pytest.mark.parametrize("flood", [nothing_there, no_spans, nothing_in_it, no_http])
+def test_refusals_come_one_after_the_other(
+    flood: Callable[[str, str], None], address: str, fresh: Client
+) -> None:
     with somebody_sends(fresh), ThreadPoolExecutor(AT_ONCE) as threads:
         began = time.monotonic()
-        assert list(threads.map(flood, [fresh.url] * AT_ONCE)) == [None] * AT_ONCE
+        assert list(threads.map(flood, [fresh.url] * AT_ONCE, [address] * AT_ONCE)) == [None] * AT_ONCE
         assert time.monotonic() - began >= LEAST_SECONDS
         assert fresh.http.get("/runs").status_code == 200
 
@@ -81,12 +87,12 @@ def test_who_probes_and_who_guards_does_not_wait(fresh: Client, monkeypatch: pyt
     waited: list[str] = []
     waiting = Pace.wait
 
-    def wait(pace: Pace, who: str) -> float:
-        waited.append(who)
-        return waiting(pace, who)
+    def wait(pace: Pace, flow: Flow) -> float:
+        waited.append(flow.who)
+        return waiting(pace, flow)
 
     monkeypatch.setattr(Pace, "wait", wait)
-    with connected(fresh.url) as client:
+    with connected(fresh.url, ELSEWHERE) as client:
         for path in ("/healthz", "/readyz"):
             client.get(path)
         client.post("/api/v1/guard", json={})

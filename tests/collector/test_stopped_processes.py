@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from collector.errors import Overloaded
+from collector.fair import Flow
 from collector.otlp import decoder as decoder_
 from collector.otlp.decoder import Body, Decoder
 from collector.settings import Limits
@@ -30,13 +31,13 @@ def test_a_decoder_that_is_stopped_is_given_up_and_the_next_body_is_read(
         made = Decoder()
         body = Body(agent_request(new_id(), ["a"]), "", "protobuf", Limits())
         try:
-            assert len((await made.batch("a", body)).segments) == 1
+            assert len((await made.batch(Flow("a"), body)).batch.segments) == 1
             (child,) = decoders() - before
             os.kill(child, signal.SIGSTOP)
             with pytest.raises(Overloaded, match="could not be read") as refused:
-                await asyncio.wait_for(made.batch("a", body), SECONDS)
+                await asyncio.wait_for(made.batch(Flow("a"), body), SECONDS)
             assert refused.value.retry_after == 5
-            assert len((await asyncio.wait_for(made.batch("b", body), SECONDS)).segments) == 1
+            assert len((await asyncio.wait_for(made.batch(Flow("b"), body), SECONDS)).batch.segments) == 1
             assert child not in decoders()
         finally:
             made.close()

@@ -22,6 +22,7 @@ from google.protobuf.message import DecodeError
 from collector import room as room_
 from collector.budget import Budget
 from collector.errors import Overloaded
+from collector.fair import Flow
 from collector.model import Batch
 from collector.otlp import counting, intake, json_in, segments
 from collector.otlp import decoder as decoder_
@@ -60,7 +61,7 @@ def test_another_process_reads_what_this_one_would(decoder: Decoder) -> None:
     async def both() -> tuple[Batch, Batch]:
         packed = Body(gzip.compress(protobuf), "gzip", "protobuf", LIMITS)
         plain = Body(json, "", "json", LIMITS)
-        return await decoder.batch("a", packed), await decoder.batch("a", plain)
+        return (await decoder.batch(Flow("a"), packed)).batch, (await decoder.batch(Flow("a"), plain)).batch
 
     protobuf, json = in_parts(2_000), as_json(700)
     assert asyncio.run(both()) == (from_protobuf(protobuf, LIMITS), from_json(json, LIMITS))
@@ -77,7 +78,7 @@ def test_what_is_wrong_with_a_body_comes_back(
     if http == 413:
         content, coding = gzip.compress(content), "gzip"
     with pytest.raises(ExportError) as refusal:
-        asyncio.run(decoder.batch("a", Body(content, coding, "json", LIMITS)))
+        asyncio.run(decoder.batch(Flow("a"), Body(content, coding, "json", LIMITS)))
     assert refusal.value.http == http
     assert refusal.value.message
 
@@ -87,9 +88,9 @@ def test_a_body_that_takes_too_long_is_given_up_and_the_next_is_read(monkeypatch
     overrun = Decoder()
     try:
         with pytest.raises(Overloaded, match="decoding took longer than 0 s"):
-            asyncio.run(overrun.batch("a", Body(as_json(1), "", "json", LIMITS)))
+            asyncio.run(overrun.batch(Flow("a"), Body(as_json(1), "", "json", LIMITS)))
         overrun._process.limit_seconds = 60.0
-        assert asyncio.run(overrun.batch("a", Body(as_json(1), "", "json", LIMITS))).segments
+        assert asyncio.run(overrun.batch(Flow("a"), Body(as_json(1), "", "json", LIMITS))).batch.segments
     finally:
         overrun.close()
 
@@ -98,10 +99,10 @@ def test_a_body_that_takes_too_much_memory_is_refused_for_good(decoder: Decoder)
     """And the next one is read, by another process."""
     dense = Body(gzip.compress(b'{"a":[' + b'{"a":1},' * 990_000 + b"1]}", 1), "gzip", "json", LIMITS)
     with pytest.raises(ExportError, match="takes in memory is over the limit") as refusal:
-        asyncio.run(decoder.batch("a", dense))
+        asyncio.run(decoder.batch(Flow("a"), dense))
     assert (refusal.value.http, refusal.value.retry_after) == (413, None)
     assert decoder._process.kills == 2, "with little memory, and with all that there is"
-    assert asyncio.run(decoder.batch("a", Body(as_json(1), "", "json", LIMITS))).segments
+    assert asyncio.run(decoder.batch(Flow("a"), Body(as_json(1), "", "json", LIMITS))).batch.segments
 
 
 def test_a_body_waits_for_memory_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +114,9 @@ def test_a_body_waits_for_memory_and_not_for_ever(monkeypatch: pytest.MonkeyPatc
             shared.taken(room_.UNIT_MIB * room_.UNITS, room_.soon()),
             pytest.raises(Overloaded, match="no memory") as refused,
         ):
-            asyncio.run(decoder.batch("a", body))
+            asyncio.run(decoder.batch(Flow("a"), body))
         assert refused.value.retry_after == room_.AGAIN_SECONDS
-        assert asyncio.run(decoder.batch("a", body)).segments
+        assert asyncio.run(decoder.batch(Flow("a"), body)).batch.segments
     finally:
         decoder.close()
 
@@ -127,12 +128,12 @@ def test_a_body_does_not_wait_for_its_turn_for_ever(
     held = Held(monkeypatch)
 
     async def main() -> Batch:
-        first = asyncio.ensure_future(decoder.batch("a", Body(b"1", "", "json", LIMITS)))
+        first = asyncio.ensure_future(decoder.batch(Flow("a"), Body(b"1", "", "json", LIMITS)))
         while not held.asked:
             await asyncio.sleep(0.001)
         monkeypatch.setattr(room_, "PATIENCE", 0.05)
         with pytest.raises(Overloaded, match="no memory") as refused:
-            await asyncio.wait_for(decoder.batch("b", Body(b"2", "", "json", LIMITS)), 10)
+            await asyncio.wait_for(decoder.batch(Flow("b"), Body(b"2", "", "json", LIMITS)), 10)
         assert refused.value.retry_after == room_.AGAIN_SECONDS
         assert len(decoder._line) == 0
         held.go_on.set()
@@ -147,7 +148,7 @@ def test_a_body_does_not_wait_for_its_turn_for_ever(
 def test_what_earlier_bodies_left_in_memory_refuses_none(decoder: Decoder, room: int) -> None:
     body = Body(as_json(12_000), "", "json", LIMITS)
     decoder._process.ask(exec, FILL, {"room": room << 20})
-    assert asyncio.run(decoder.batch("a", body)).segments
+    assert asyncio.run(decoder.batch(Flow("a"), body)).batch.segments
     assert decoder._process.kills == 1
 
 
@@ -156,7 +157,7 @@ def test_refused_bodies_leave_nothing_in_memory(decoder: Decoder) -> None:
     empty = Body(gzip.compress(b"\x0a\x00" * 500_000, 1), "gzip", "protobuf", LIMITS)
     for _ in range(12):
         with pytest.raises(ExportError, match="resourceSpans"):
-            asyncio.run(decoder.batch("a", empty))
+            asyncio.run(decoder.batch(Flow("a"), empty))
     assert decoder._process.kills == 0
 
 
@@ -169,7 +170,7 @@ def test_what_was_read_is_not_held_on_to(decoder: Decoder, fails: bool) -> None:
 
     async def read() -> None:
         with suppress(ExportError):
-            await decoder.batch("a", body)
+            await decoder.batch(Flow("a"), body)
 
     def held() -> set[int]:
         return {id(one) for one in gc.get_objects() if isinstance(one, Batch | Body)}
@@ -190,7 +191,7 @@ def test_a_body_of_which_the_process_dies_is_refused_for_good(decoder: Decoder) 
     """Not every library tells when there is no memory."""
     decoder._process._first = partial(os._exit, 1)
     with pytest.raises(ExportError) as refusal:
-        asyncio.run(decoder.batch("a", Body(as_json(1), "", "json", LIMITS)))
+        asyncio.run(decoder.batch(Flow("a"), Body(as_json(1), "", "json", LIMITS)))
     assert refusal.value.http == 413
 
 
@@ -269,7 +270,7 @@ def test_one_sender_does_not_fill_the_line(decoder: Decoder, monkeypatch: pytest
     held = Held(monkeypatch)
     mine = [("a", b"%d" % at) for at in range(decoder_.WAITING + 2)]
     ends = asyncio.run(all_of(decoder, [*mine, ("b", b"b")], lambda: held.asked, held))
-    assert isinstance(ends[-1], Batch)
+    assert isinstance(ends[-1], decoder_.Decoded)
     refused = [end for end in ends if isinstance(end, Overloaded)]
     assert len(refused) in (len(mine) - decoder_.SHARE, len(mine) - decoder_.SHARE - 1)  # one may be read
     many = [(str(at), b"%d" % at) for at in range(decoder_.WAITING + 2)]
@@ -283,7 +284,7 @@ def test_who_leaves_is_not_read_for(decoder: Decoder, monkeypatch: pytest.Monkey
 
     async def leave() -> None:
         tasks = [
-            asyncio.ensure_future(decoder.batch("a", Body(content, "", "json", LIMITS)))
+            asyncio.ensure_future(decoder.batch(Flow("a"), Body(content, "", "json", LIMITS)))
             for content in (b"1", b"2", b"3")
         ]
         while not held.asked:
@@ -302,7 +303,7 @@ def test_the_process_ends_when_nothing_comes(decoder: Decoder, monkeypatch: pyte
     monkeypatch.setattr(decoder_, "IDLE_SECONDS", 0.01)
 
     async def once() -> None:
-        await decoder.batch("a", Body(as_json(1), "", "json", LIMITS))
+        await decoder.batch(Flow("a"), Body(as_json(1), "", "json", LIMITS))
         while decoder._process._child is not None:
             await asyncio.sleep(0.01)
 
@@ -402,13 +403,32 @@ def test_who_sends_what_takes_long_is_read_elsewhere_for_a_while(
 
 def test_senders_of_what_takes_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     dear = intake.Dear()
-    dear.took("quick", intake.DEAR_SECONDS / 2)
+    dear.took(Flow("quick"), intake.DEAR_SECONDS / 2)
     for number in range(intake.DEAR_KEPT + 1):
-        dear.took(str(number), 1.0)
-    assert [who in dear for who in ("quick", "0", "1", str(intake.DEAR_KEPT))] == [False, False, True, True]
+        dear.took(Flow(str(number), "1"), 1.0)
+    last = str(intake.DEAR_KEPT)
+    flows = (Flow("quick"), Flow("0"), Flow("1", "2"), Flow(last, "2"))
+    assert [flow in dear for flow in flows] == [False, False, False, True]
     later = time.monotonic() + intake.DEAR_FOR + 1
     monkeypatch.setattr(intake.time, "monotonic", lambda: later)
-    assert "1" not in dear
+    assert Flow(last, "1") not in dear
+
+
+def test_a_connection_that_sends_nothing_dear_is_none_of_those_of_its_address() -> None:
+    dear = intake.Dear()
+    dear.took(Flow("a", "dear"), 1.0)
+    good, new = Flow("a", "good"), Flow("a", "new")
+    for _ in range(intake.QUICK_BODIES):
+        assert good in dear, "nothing is known of it yet"
+        dear.took(good, 0.001)
+    assert [flow in dear for flow in (good, new, Flow("a", "dear"), Flow("b"))] == [False, True, True, False]
+    dear.took(good, 1.0)
+    for _ in range(intake.QUICK_BODIES):
+        dear.took(good, 0.001)
+    assert good in dear, "for a while, whatever it sends"
+    for number in range(2 * intake.DEAR_KEPT):
+        dear.took(Flow("c", str(number)), 0.001)
+    assert len(dear._quick) == intake.DEAR_KEPT
 
 
 def test_the_event_loop_reads_small_bodies_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

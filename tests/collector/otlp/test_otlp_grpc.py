@@ -13,11 +13,15 @@ from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExport
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc import MetricsServiceStub
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
+from collector.fair import Pace
 from collector.otlp import intake
 from collector.server import running
 from tests.support.http2 import DATA, HEADERS, PATH, Peer, frame, head, literal, message
@@ -59,6 +63,26 @@ def test_the_official_exporter_delivers(both: tuple[Client, str], compression: g
         trace = f"{span.get_span_context().trace_id:032x}"
     provider.shutdown()
     assert [span["name"] for span in client.get(f"/runs/{trace}/spans")["items"]] == ["work"]
+
+
+def test_who_brings_spans_sends_and_who_brings_none_does_not(
+    both: tuple[Client, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over gRPC as over HTTP: others that ask much wait for them."""
+    told: list[str] = []
+    monkeypatch.setattr(Pace, "sent", lambda _pace, connection: told.append(connection))
+    client, target = both
+    with grpc.insecure_channel(target) as channel:
+        TraceServiceStub(channel).Export(ExportTraceServiceRequest(), timeout=60)
+        assert told == []
+        TraceServiceStub(channel).Export(request(*agent_spans(new_id(), ["a"])), timeout=60)
+    over_grpc, told[:] = list(told), []
+    client.send(b"")
+    assert told == []
+    client.send(request(*agent_spans(new_id(), ["a"])).SerializeToString())
+    assert over_grpc == [over_grpc[0]] * 2, "for questions and for refusals"
+    assert told == [told[0]] * 2 != over_grpc
+    assert all(one.startswith("127.0.0.1:") for one in (*told, *over_grpc))
 
 
 def test_a_malformed_span_rejects_only_itself(both: tuple[Client, str]) -> None:

@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import func, select
 
 from collector.errors import Overloaded, Unstorable
+from collector.fair import Flow
 from collector.memory import resident
 from collector.model import Batch, Segment
 from collector.otlp.errors import refused
@@ -421,7 +422,9 @@ def test_senders_are_written_in_turn_and_big_requests_in_parts(
     keys = {name: new_id() for name in ("a1", "a2", "a3", "a4", "a5", "b1", "c1", "c2")}
     for who, names in (("a", "a1 a2 a3 a4 a5"), ("b", "b1"), ("c", "c1"), ("c", "c2")):
         sent = of_runs(*(keys[name] for name in names.split()))
-        writer.submit(1, sent, lambda failure, names=names: ends.append(f"{names}: {failure}"), who=who)
+        writer.submit(
+            1, sent, lambda failure, names=names: ends.append(f"{names}: {failure}"), flow=Flow(who)
+        )
     go_on.set()
     writer.close()
     names = {key: name for name, key in keys.items()}
@@ -441,8 +444,8 @@ def test_where_several_send_a_transaction_is_short(
     writer, go_on, written = held_writer
     a, b = [new_id() for _ in range(3)], [new_id()]
     writer._pace.took(1, 0.1)
-    writer.submit(1, of_runs(*a), lambda _: None, who="a")
-    writer.submit(1, of_runs(*b), lambda _: None, who="b")
+    writer.submit(1, of_runs(*a), lambda _: None, flow=Flow("a"))
+    writer.submit(1, of_runs(*b), lambda _: None, flow=Flow("b"))
     go_on.set()
     writer.close()
     assert written == [[a[0]], b, [a[1]], [a[2]]]
@@ -461,8 +464,10 @@ def test_a_request_is_answered_once_where_a_part_of_it_cannot_be_stored(
             "BEGIN SELECT RAISE(ABORT, 'planted'); END"
         )
     ends: list[tuple[str, BaseException | None]] = []
-    writer.submit(1, of_runs(rest[0], bad, *rest[1:]), lambda failure: ends.append(("a", failure)), who="a")
-    writer.submit(1, of_runs(good, new_id()), lambda failure: ends.append(("b", failure)), who="b")
+    writer.submit(
+        1, of_runs(rest[0], bad, *rest[1:]), lambda failure: ends.append(("a", failure)), flow=Flow("a")
+    )
+    writer.submit(1, of_runs(good, new_id()), lambda failure: ends.append(("b", failure)), flow=Flow("b"))
     go_on.set()
     writer.close()
     assert sorted((who, type(failure)) for who, failure in ends) == [("a", Unstorable), ("b", type(None))]
