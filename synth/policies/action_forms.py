@@ -107,3 +107,8 @@ def singular(noun: str) -> str:
 def _stem(word: str) -> str:
     """What a word, its plural and its singular begin with."""
     return word.removesuffix("ies") if word.endswith("ies") else re.sub("[ys]$", "", word)
+
+
+def one_or_several(words: str) -> str:
+    """`send reply` and `send replies`, as a pattern."""
+    return rf"{words[:-1]}(?:y|ies)" if re.search(r"[^aeiou]y$", words) else rf"{words}(?:e?s)?"

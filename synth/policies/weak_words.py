@@ -36,7 +36,10 @@ _TAKEN_BACK = (
         "asks for nothing; write 'must' where it is asked for, 'must never' where it is forbidden",
     ),
     (
-        compiled(r"\b(?P<said>are (?:enough|sufficient|plenty|no problem))\b"),
+        compiled(
+            r"\b(?P<said>are (?:enough|sufficient|plenty|no problem))\b"
+            r"(?!,? (?:and |but )?(?:never|not|no|a) )"
+        ),
         "forbids nothing; so many at most is said as 'ACTION must happen at most 2 times'",
     ),
     (

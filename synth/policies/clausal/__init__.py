@@ -21,6 +21,8 @@ is read, where two say different things it has two meanings.
 - `actions_together`: several actions counted as one, all tool calls.
 - `quotas`, `ceilings`, `at_least`, `kinds_of_things`, `totals`: limits in each frame, with each word for a
   number.
+- `beyond_the_number`, `spenders`, `as_often`: what is said behind a number of what is too many, who may do so
+  much in all, as many of one as of another.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `joined`: several things that have happened, or have not: `A was done and B was`, `neither A nor B`.
 - `following`, `between`, `openings`, `nothing_but`: what must follow and how soon, what lies between, how

@@ -15,6 +15,7 @@ from synth.policies.clausal.words import AGENT, AT_MOST, BANNED, MAY, NO, NO_MOR
 from synth.policies.patterns import compiled
 
 _NO_MORE = f"{NO_MORE}|only"
+_TIMES = "times|calls|tries|attempts|try|attempt|call"
 CEILING = (
     "limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
     "|upper_bound"
@@ -326,19 +327,19 @@ COUNTS: dict[str, Rule] = {
     ],
     "quota": [
         ("{c:limit}", lambda p: p["c"]),
-        (f"{AT_MOST} {{n:number}} [times|calls|tries|attempts|of_them]", lambda p: ("at most", p["n"])),
+        (f"{AT_MOST} {{n:number}} [{_TIMES}|of_them]", lambda p: ("at most", p["n"])),
         (f"{AT_MOST} once", lambda p: ("at most", 1)),
-        (f"{{n:number}} [times|calls|tries|attempts] {_NO_MORE}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [{_TIMES}] {_NO_MORE}", lambda p: ("at most", p["n"])),
         ("never {n:number} [times]", lambda p: ("at most", p["n"] - 1)),
         ("never more_than {n:number} [times]", lambda p: ("at most", p["n"])),
-        ("{n:number} [times|calls|tries|attempts]", lambda p: ("just", p["n"])),
+        (f"{{n:number}} [{_TIMES}]", lambda p: ("just", p["n"])),
         ("once", lambda p: ("just", 1)),
     ],
     "quota in all": [
-        (f"{AT_MOST} {{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL} {_NO_MORE}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls|tries|attempts] {_NO_MORE} {_OVERALL}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("just", p["n"])),
+        (f"{AT_MOST} {{n:number}} [{_TIMES}] {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [{_TIMES}] {_OVERALL} {_NO_MORE}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [{_TIMES}] {_NO_MORE} {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [{_TIMES}] {_OVERALL}", lambda p: ("just", p["n"])),
     ],
     "adjunct": [
         ("{a:an_hour}", lambda p: p["a"]),

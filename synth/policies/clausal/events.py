@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from synth.policies.action_forms import LIGHT, noun_of, singular
+from synth.policies.action_forms import LIGHT, noun_of, one_or_several, singular
 from synth.policies.clausal.event_of import NOTHING, any_noun, asked_of, event_of, not_its_own, told_by
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
@@ -314,7 +314,7 @@ def _as_noun(way: Way) -> Way:
     """`a failed verify identity`, `two cancel bookings`: what the file calls it, as a word of its own."""
     lead = r"(?P<det>(?:an?|the|any|each|every|another) )?(?:(?P<its>its|their) )?"
     lead += r"(?P<how>(?:failed|failing|successful) )?"
-    return way._replace(pattern=rf"{lead}{way.pattern}(?:e?s)?")
+    return way._replace(pattern=f"{lead}{one_or_several(way.pattern)}")
 
 
 class Way(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from synth.policies.clausal.facts import passive
+from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact, with_same
 from synth.policies.clausal.relative import of_another, thing_of
@@ -69,6 +69,12 @@ def _that_got(p: Parts) -> tuple[str, Such] | None:
 def _success_of(p: Parts) -> Event | None:
     """`A success of the check`."""
     return None if p["e"].outcome else replace(p["e"], outcome="successful", single=False)
+
+
+def _that_succeeded(p: Parts) -> Event | None:
+    """`Successfully cancelled`: no call that failed is counted."""
+    event = with_mods(p)
+    return None if event.outcome == "failed" else replace(event, outcome="successful")
 
 
 def _without_having(p: Parts) -> Adjunct | None:
@@ -144,8 +150,15 @@ FOR_WHOM: dict[str, Rule] = {
         ),
     ],
     "past": [
-        ("{e:done} successfully", lambda p: p["e"]),
-        ("successfully {e:done}", lambda p: p["e"]),
+        ("{e:done} successfully", _that_succeeded),
+        ("successfully {e:done}", _that_succeeded),
+        ("successfully {e:done} {m:mods}", _that_succeeded),
+    ],
+    "act": [
+        ("{e:deed} successfully", _that_succeeded),
+        ("{e:deed} {m:mods} successfully", _that_succeeded),
+        ("successfully {e:deed}", _that_succeeded),
+        ("successfully {e:deed} {m:mods}", _that_succeeded),
     ],
     "one_fact": [
         (f"{{es:events}} {_WENT} {{m:mods}}", _happened("perfect")),

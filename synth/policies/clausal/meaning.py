@@ -285,6 +285,9 @@ class Meaning:
         more = [a for a in self.adjuncts if a.kind == "no more"]
         if any(a.number and a.number - 1 != self.demand.number for a in more):
             return False
+        counted = {e.action for e in self.demand.events}
+        if any({e.action for e in a.fact.events} - counted for a in more if a.fact is not None):
+            return False
         if any(a.said == "no less" for a in more) and self.demand.how not in ("just", "exactly"):
             return False
         last = [e.noun[-1] for e in self.demand.events if e.noun]
@@ -314,7 +317,7 @@ class Meaning:
     @property
     def does(self) -> str:
         """What is counted of the calls: that they happen, fail or succeed."""
-        if self.demand.kind not in ("count", "in a row", "two"):
+        if self.demand.kind not in ("count", "in a row", "two", "no two"):
             return self.demand.kind
         if self.has("successes"):
             return "succeed"

@@ -74,7 +74,7 @@ EXCEED = (
     "|rise_above|number_more_than"
 )
 STAY = "be|stay|remain|not_exceed|number|be_kept|lie"
-_TIMES = "times|time|calls|tries|attempts|uses|occasions"
+_TIMES = "times|time|calls|call|tries|try|attempts|attempt|uses|use|occasions"
 _FORBIDDEN = "forbidden|prohibited|barred|banned|kept|prevented|stopped|blocked|disallowed"
 _FINE = "ok|okay|fine|allowed|permitted|acceptable|permissible|alright|possible"
 _AVOID = "refrain_from|abstain_from|avoid|refuse"
@@ -333,6 +333,9 @@ QUOTAS: dict[str, Rule] = {
         (f"{AGENT} {MAY} only {{q:does so many}}", _only),
         (f"{AGENT} {_BEING} , at_most , {{q:does so many}}", _said),
         (f"{_NEVER} [ever] {{q:does too many}}", _said),
+        ("never|not {q:doing too many}", lambda p: _said(p) if p["q"].number > 1 else None),
+        ("never|not a|any {k:nth} {e:counted}",
+         lambda p: limit_on(p["e"], ("at most", p["k"] - 1)) if p["k"] > 1 else None),
         (f"{AGENT} {NO}|is_forbidden_to|are_forbidden_to|must_in_no_case [ever] {{q:does too many}}", _said),
         (f"{AGENT} never {{q:does too many}}", _said),
         (f"{NOBODY} {_BEING} [ever] {{q:does too many}}", _said),

@@ -11,9 +11,11 @@ from synth.policies.clausal.actions_together import ACTIONS_TOGETHER
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.aftermath import AFTERMATH
 from synth.policies.clausal.amounts import AMOUNTS
+from synth.policies.clausal.as_often import AS_OFTEN
 from synth.policies.clausal.at_least import LEAST
 from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.between import BETWEEN
+from synth.policies.clausal.beyond_the_number import BEYOND_THE_NUMBER
 from synth.policies.clausal.brief import BRIEF
 from synth.policies.clausal.ceilings import CEILINGS
 from synth.policies.clausal.clock import CLOCK
@@ -59,6 +61,7 @@ from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.so_many_first import SO_MANY_FIRST
 from synth.policies.clausal.spans import SPANS
 from synth.policies.clausal.spelling import spelled
+from synth.policies.clausal.spenders import SPENDERS
 from synth.policies.clausal.sums import SUMS
 from synth.policies.clausal.together import TOGETHER
 from synth.policies.clausal.totals import TOTALS
@@ -75,7 +78,10 @@ _MAY = re.compile(
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
-_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both", "both of one", "rules out")
+_OF_ITSELF = (
+    "count", "sum", "apart", "overlap itself", "variety", "both", "both of one", "rules out", "no second",
+    "second", "no two", "two", "in a row", "fail", "succeed",
+)  # fmt: skip
 """Demands that compare calls of an action with one another, or name two."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
@@ -176,6 +182,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     tables = (SMALL, FACTS, JOINED, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     more = (
         COUNTS,
+        BEYOND_THE_NUMBER,
         QUOTAS,
         ACTIONS_TOGETHER,
         CEILINGS,
@@ -184,6 +191,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         KINDS_OF_THINGS,
         AMOUNTS,
         TOTALS,
+        SPENDERS,
         ORDER,
         EXCLUSION,
         NEVER_BOTH,
@@ -191,7 +199,16 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         FOR_WHOM,
         BRIEF,
     )
-    failures = (SETBACKS, AFTERMATH, RECOVERIES, LIMITS_OF_TRIES, RETRIES, TRYING_AGAIN, ONE_FOR_ONE)
+    failures = (
+        SETBACKS,
+        AFTERMATH,
+        RECOVERIES,
+        LIMITS_OF_TRIES,
+        RETRIES,
+        TRYING_AGAIN,
+        ONE_FOR_ONE,
+        AS_OFTEN,
+    )
     orders = (
         FOLLOWING,
         NOTHING_BUT,

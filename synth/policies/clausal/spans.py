@@ -84,7 +84,9 @@ def _several(p: Parts) -> Demand | None:
 def _two(p: Parts) -> Demand | None:
     """`No two margin calls less than 15 minutes apart`, `never send two of them`."""
     event = _same_object(p) if "v" in p else passive(p) if "t" in p else p["e"]
-    return None if event is None else Demand("no two", (replace(event, single=False),))
+    return (
+        None if event is None else Demand("no two", (replace(event, single=False),), number=1, how="at most")
+    )
 
 
 def _answer(kind: str) -> Callable[[Parts], Demand | None]:

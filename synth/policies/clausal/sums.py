@@ -54,11 +54,16 @@ def of_run(grammar: Grammar, at: int) -> Iterator[Found]:
 
 
 def _of_whom(p: Parts) -> Event | None:
+    """What several calls are of; `a single voucher` is worth so much by itself."""
     event = p.get("e") or passive(p)
-    if event is None:
+    if event is None or (event.single and not event.about):
         return None
     event = replace(event, single=False)
     return with_same(event, p["s"]) if "s" in p else event
+
+
+_MONEY_ITSELF = ("funds", "proceeds", "savings", "earnings", "wages", "winnings")
+"""Of which no argument says how many: how much it is stands in an amount."""
 
 
 def field_added(event: Event, unit: str) -> str:
@@ -66,6 +71,8 @@ def field_added(event: Event, unit: str) -> str:
     if unit:
         return unit
     last = event.noun[-1] if event.noun else ""
+    if last in _MONEY_ITSELF:
+        return "amount"
     return last if last.endswith("s") and singular(last) != last else "amount"
 
 
@@ -81,7 +88,7 @@ def _sum(below: bool = False) -> Callable[[Parts], Demand | None]:
     return made
 
 
-def _done(p: Parts) -> Demand | None:
+def in_all(p: Parts) -> Demand | None:
     """`load no more than 200 pallets in total`."""
     verb: Event = p["v"]
     thing: Event | None = p.get("t")
@@ -162,21 +169,21 @@ SUMS: dict[str, Rule] = {
          lambda p: _sum(below=True)({**p, "f": p["x"] if p["x"] != "total" else None})),
         ("{x:amounts} {a:added} is|are limited|capped|restricted to|at {n:summed}", _sum_of),
         # done by an agent
-        (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} {_TOTAL} [{{s:of_one}}]", _done),
-        (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} [{{s:of_one}}] {_TOTAL}", _done),
+        (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} {_TOTAL} [{{s:of_one}}]", in_all),
+        (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} [{{s:of_one}}] {_TOTAL}", in_all),
         (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} of {{t:object}} [{{s:of_one}}] "
-         f"{_TOTAL}", _done),
+         f"{_TOTAL}", in_all),
         (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} of {{t:object}} {_TOTAL} "
-         f"[{{s:of_one}}]", _done),
+         f"[{{s:of_one}}]", in_all),
         (f"[{AGENT}] [{MAY}|{SHOULD}] {{v:verb}} {_MOST} {{n:summed}} in {{t:object}} [{{s:of_one}}] "
-         f"[{_TOTAL}]", _done),
-        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} {_TOTAL} [{{s:of_one}}]", _done),
-        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} [{{s:of_one}}] {_TOTAL}", _done),
-        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} of {{t:object}} [{{s:of_one}}] {_TOTAL}", _done),
-        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} of {{t:object}} {_TOTAL} [{{s:of_one}}]", _done),
-        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} in {{t:object}} [{{s:of_one}}] [{_TOTAL}]", _done),
-        (f"{AGENT} {NO} {{v:verb}} {_OVER} {{n:summed}} {_TOTAL} [{{s:of_one}}]", _done),
-        (f"{AGENT} {NO} {{v:verb}} {_OVER} {{n:summed}} in {{t:object}} [{{s:of_one}}] [{_TOTAL}]", _done),
+         f"[{_TOTAL}]", in_all),
+        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} {_TOTAL} [{{s:of_one}}]", in_all),
+        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} [{{s:of_one}}] {_TOTAL}", in_all),
+        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} of {{t:object}} [{{s:of_one}}] {_TOTAL}", in_all),
+        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} of {{t:object}} {_TOTAL} [{{s:of_one}}]", in_all),
+        (f"never|do_not {{v:verb}} {_OVER} {{n:summed}} in {{t:object}} [{{s:of_one}}] [{_TOTAL}]", in_all),
+        (f"{AGENT} {NO} {{v:verb}} {_OVER} {{n:summed}} {_TOTAL} [{{s:of_one}}]", in_all),
+        (f"{AGENT} {NO} {{v:verb}} {_OVER} {{n:summed}} in {{t:object}} [{{s:of_one}}] [{_TOTAL}]", in_all),
         (f"{_MOST} {{n:summed}} in {{a:added}} [{_TOTAL}] [is|are] [allowed|permitted]", _sum()),
         (f"{_MOST} {{n:summed}} {MAY} be {{d:past}} {_TOTAL}", lambda p: _by_past(p)),
         (f"{_MOST} {{n:summed}} {_TOTAL} {MAY} be {{d:past}}", lambda p: _by_past(p)),

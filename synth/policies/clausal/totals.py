@@ -27,6 +27,8 @@ from synth.policies.patterns import compiled
 TOTAL = (
     "in_total|altogether|in_all|overall|all_in_all|taken_together|together|combined|in_sum|all_told"
     "|all_together|put_together|when_added_up|as_a_total|in_sum_total|cumulatively|in_aggregate|added_up|added_together"
+    "|summed|summed_up|when_summed|when_summed_up|in_the_aggregate|when_added_together|all_added_up|all_summed_up"
+    "|in_combination|as_a_sum"
 )
 _SUM = "total|combined|cumulative|overall|aggregate|summed|summed-up|accumulated|added-up|joint|whole|entire"
 _AMOUNT = "amount|amounts|value|values|sum|sums|volume|worth|money|budget"
@@ -66,7 +68,10 @@ _BEING = f"{MAY}|{SHOULD}"
 _BEFORE = f"{TOTAL}|across_the_board|put_together|all_of_it_together"
 
 _WHAT = "what|whatever|everything|all|all_that|all_money|money|the_money|all_the_money|the_amount|the_amounts"
-_TAKE = "change|cover|use|consume|touch|have|contain|comprise|load|hold|cost|weigh|affect|involve|carry|take"
+_TAKE = (
+    "change|cover|use|consume|touch|have|contain|comprise|load|hold|cost|weigh|affect|involve|carry|take|remove|add"
+    "|write|delete|create|insert|move|hit|concern"
+)
 Made = Callable[[Parts], Demand | None]
 
 
@@ -235,6 +240,9 @@ TOTALS: dict[str, Rule] = {
         (f"all {{a:added}} {TOTAL}", lambda p: (p["a"], "")),
         (f"{{a:added ones}} [,] {TOTAL} [,]", lambda p: (p["a"], "")),
         (f"{{a:added in a run}} [,] {TOTAL} [,]", lambda p: p["a"]),
+        (f"{{a:added ones}} , {TOTAL} {{r:scope}} [,]", lambda p: _of_a_run({**p, "a": (p["a"], "")})),
+        (f"[the] [{_SUM}] {{a:noun_done}} {_AMOUNT}", lambda p: (p["a"], "amount")),
+        (f"[the] {_SUM} {{a:several added}} {_AMOUNT}", lambda p: (p["a"], "amount")),
         (f"{_WHAT} [that|which] [is|are|gets|get|was] {{a:noun_done}} [out|back|in_total] [{{s:of_one}}]",
          lambda p: (with_same(p["a"], p["s"]) if "s" in p else p["a"], "")),
         (f"[the] {_SUM} {{a:total amount done}}", lambda p: (p["a"], "")),
@@ -244,8 +252,12 @@ TOTALS: dict[str, Rule] = {
     ],
     "total amount done": [("{a:noun_done} [out|in_total]", lambda p: p["a"]),
                           ("that is|are|gets|get {a:noun_done}", lambda p: p["a"])],
-    "in sum of a run": [("{a:in sum}", lambda p: p["a"]),
-                        ("{a:in sum} {r:scope}", _of_a_run)],
+    "in sum of whom": [("{a:in sum}", lambda p: p["a"]),
+                       ("{a:in sum} {s:of_one}", lambda p: (with_same(p["a"][0], p["s"]), p["a"][1]))],
+    "in sum of a run": [("{a:in sum of whom}", lambda p: p["a"]),
+                        ("{a:in sum of whom} {r:scope}", _of_a_run),
+                        ("{a:in sum} {r:scope} {s:of_one}",
+                         lambda p: _of_a_run({**p, "a": (with_same(p["a"][0], p["s"]), p["a"][1])}))],
     # what it may come to
     "most of all": [
         (f"{_MOST} {{n:summed}}", lambda p: p["n"]),
@@ -271,6 +283,9 @@ TOTALS: dict[str, Rule] = {
         (f"{_BEING} {_UP} {_BELOW} {{n:summed}}", _below),
         (f"{{c:come to at most}} {TOTAL} [{NO_MORE}]", lambda p: p["c"]),
         (f"{_BEING} {_UP} {{n:summed}} {TOTAL} {NO_MORE}", _n),
+        (f"{MAY} {_UP} {{n:summed}} [{TOTAL}]", _n),
+        (f"[,] {{n:summed}} is|are [the] [absolute|hard] {_BUDGET}|most [,] {TOTAL}", _n),
+        (f"[,] {{n:summed}} {TOTAL} is|are [the] [absolute|hard] {_BUDGET}|most", _n),
         (f"{NO}|{_NOT_UP} [ever] {_EXCEED} {_IN_SUM} {{n:summed}}", _n),
         (f"{_BEING} {_STAY} [{_TO}] {_IN_SUM} {{n:summed}}", _n),
         (f"[,] {_IN_SUM} {{n:most of all}}", _n),
@@ -284,11 +299,13 @@ TOTALS: dict[str, Rule] = {
     ],
     "so much in all": [
         (f"{{n:most of all}} {TOTAL}", _n),
+        (f"{TOTAL} [,] {{n:most of all}}", _n),
         (f"{_IN_SUM} {{n:most of all}}", _n),
         (f"[up_to] {_IN_SUM} {{n:summed}}", _n),
     ],
     "too much in all": [
         (f"{{c:over so much}} {TOTAL}", lambda p: p["c"]),
+        (f"{TOTAL} [,] {{c:over so much}}", lambda p: p["c"]),
         (f"[{_BEYOND}] {_IN_SUM} {{c:over so much}}", lambda p: p["c"]),
         (f"{_OVER} {_IN_SUM} {{n:summed}}", _n),
         (f"exceeding {{n:summed}} {TOTAL}", _n),

@@ -468,6 +468,13 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
     },
+    "as often": {(): lambda m: f"{m.a} must happen as often as {m.e}"},
+    "no two": {
+        **OTHER_TIMES["no two"],
+        (): _counted(),
+        ("day",): _counted("day"),
+        ("in a row",): _counted(in_a_row=True),
+    },
     "two": {("time",): _counted("time"), ("too soon",): OTHER_TIMES["no two"]["too soon",]},
     "fresh": {(kind,): fresh(kind) for kind in ("if", "every", "before")},
     "try": {

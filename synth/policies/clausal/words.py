@@ -143,7 +143,10 @@ AGAIN = (
 )
 RIGHT = "immediately|directly|right|just|straight"
 """What stands before `before` and `after`, where nothing lies between."""
-RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs"
+RUNS = (
+    "every_run|each_run|a_run|the_run|any_run|runs|all_runs|one_run|a_single_run|any_one_run|any_single_run"
+    "|each_single_run|one_single_run"
+)
 NOT_A_THING = frozenset(
     [
         "reason",
