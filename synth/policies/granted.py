@@ -49,11 +49,14 @@ def granted(sentence: str, names: Names) -> PolicyKind | None:
 
 
 def _of_an_action(one: Given, body: str, names: Names) -> bool:
-    """Is it said of what an action does: `if the status is approved`, `must carry a review`?"""
+    """Is it said of what an action does: `if the status is approved`, `carry a review`, `page on-call`?"""
+    phrases = {phrase.casefold() for phrase in names.actions}
     conditions = [*one.broken, *(asked for calls in one.calls for asked in calls.asked)]
     done = "|".join({past_of(phrase.split()[0].casefold()) for phrase in names.actions if phrase.strip()})
     for asked in conditions:
         name = str(asked.path[-1])
+        if any(f"{name.replace('_', ' ')} {value}".casefold() in phrases for value in asked.values):
+            return True
         if (
             asked.op in ("missing", "given")
             and not is_identifier(asked.path)

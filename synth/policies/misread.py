@@ -25,6 +25,8 @@ from synth.policies.nouns import Somewhere, words_of
 from synth.policies.patterns import compiled
 from synth.policies.unsaid import not_left_out
 from synth.policies.verbs import deeds_of, past_of
+from synth.policies.where import Comparison
+from synth.policies.words_behind import nothing_behind
 
 _LOOKING = (*CHECKS, "look", "read", "view", "search", "call", "contact")
 """What is done again to one and the same thing, so that so many things are not so many calls."""
@@ -47,8 +49,8 @@ _ONLY_THESE = compiled(
 )
 _ONLY_WITH_IF = compiled(r"^only\b.* (?:with|in|for|at|by|to|on|of) .*\b(?P<said>if|when|where)\b")
 _ALL_FAIL = compiled(
-    r"\b(?P<said>(?:if|when|once|after|where) (?:all|both) (?:of )?(?:the )?[a-z]+(?: [a-z]+){0,4}? "
-    r"(?:fail|failed|have failed))\b"
+    r"\b(?P<said>(?:if|when|once|after|where) (?:all|both|every|each) (?!time\b)(?:of )?(?:the )?[a-z]+"
+    r"(?: [a-z]+){0,4}? (?:fails?|failed|have failed|has failed))\b"
 )
 _IS_DONE = r"(?:is|gets?|may|must|should|shall|can|will|has to|needs to)\b"
 _DAYS_AND_HOURS = compiled(
@@ -96,6 +98,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_only_these_then(sentence, rule)
     _not_for_ever(sentence, rule)
     not_left_out(sentence, rule)
+    nothing_behind(sentence, rule)
 
 
 def not_an_action(rule: PolicyKind, names: Names) -> None:
@@ -110,6 +113,21 @@ def not_an_action(rule: PolicyKind, names: Names) -> None:
                     f"cannot read {noun!r}, which may be the action {phrase!r}; what must happen first is "
                     f"said as {first}, an argument as 'args.{noun}'"
                 )
+            other = _amount_of_another(one, rule, names)
+            if other:
+                raise BadInput(
+                    f"cannot read {noun!r} as what {_bare(tools)!r} is given, as {other!r} is an action; an "
+                    f"amount of that is said as 'ACTION with amount over 500', an argument as 'args.{noun}'"
+                )
+
+
+def _amount_of_another(one: Comparison, rule: PolicyKind, names: Names) -> str | None:
+    """The action of the file that is compared with a number: `a transfer over 500`, of what approves it."""
+    if one.op not in ("<", "<=", ">", ">="):
+        return None
+    noun, own = str(one.path[-1]).lower(), {tools.names for tools in rule.tools}
+    others = (phrase for phrase, tools in names.actions.items() if tools.names not in own)
+    return next((phrase for phrase in others if phrase.casefold().split()[:1] == [noun]), None)
 
 
 def _is_deed(noun: str, phrase: str) -> bool:
@@ -407,7 +425,9 @@ def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
     """`Per reader and day` speaks of a day of the calendar."""
     for first, _ in getattr(rule, "same", ()) or ():
         name = str(first[-1]).lower()
-        if name in _TIMES_ALONE and not compiled(rf"with the same (?:\w+ and )*{name}\b").search(sentence):
+        if (name in _TIMES_ALONE or name.removesuffix("s") in _TIMES_ALONE) and not compiled(
+            rf"with the same (?:\w+ and )*{name}\b"
+        ).search(sentence):
             raise BadInput(
                 f"cannot read {name!r} as an argument; of days of the calendar say 'per calendar day', of "
                 "any 24 hours 'within 24 hours'"
@@ -416,7 +436,10 @@ def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
         for one in tools.asked:
             name = str(one.path[-1]).lower() if one.path else ""
             days = all(str(value).casefold()[:3] in _SHORT_DAYS for value in one.values)
-            if name not in _DAYS_ALONE or not (days or one.type == "clock"):
+            several = bool(one.values) and all(
+                str(value).rstrip("s").title() in NAMES for value in one.values
+            )
+            if not (days and several) and (name not in _DAYS_ALONE or not (days or one.type == "clock")):
                 continue
             if not compiled(rf"\b(?:with|whose|args\.) ?{name}\b").search(sentence):
                 raise BadInput(

@@ -108,7 +108,9 @@ _DO_NOT_COUNT = (
 )
 _WHOEVER = (
     r"(?:(?:no matter|regardless of|irrespective of|whatever|whoever|whichever|however)"
-    r"(?! (?:\w+ ){0,4}(?:fail|succe)\w*)(?: (?!(?:if|unless|except|but|only|and|or|not|never|before|after"
+    r"(?! (?:\w+ ){0,4}(?:(?:fail|succe)\w*|later|sooner|earlier|first|last|greater|higher|lower|smaller"
+    r"|longer)\b)"
+    r"(?: (?!(?:if|unless|except|but|only|and|or|not|never|before|after"
     r"|until|when|while|per|within|every|each|may|must)\b)[\w'\u2019-]+){1,5})"
 )
 _EVEN_IF = r"even (?:if|when|though) (?P<even>[^,;:]{3,80})"

@@ -75,6 +75,10 @@ _ANOTHER = compiled(
     r"\b(?P<said>(?:another|a further|an additional|every further|each further|any further|no further"
     r"|any additional|no additional) (?P<n>[a-z]+))\b"
 )
+_IF_ANOTHER = compiled(
+    r"\b(?P<said>(?:if|when|whenever|once|after) (?:another|a further|an additional) "
+    r"(?!(?:tool|call|action|agent|person|attempt|try|time)\b)[a-z]+)\b"
+)
 _NO_THING = frozenset(
     [
         "tool", "tools", "call", "calls", "action", "actions", "step", "steps", "agent", "person",
@@ -205,6 +209,10 @@ def _no_try(sentence: str, rule: PolicyKind) -> None:
 def _no_other_one(sentence: str, rule: PolicyKind) -> None:
     """`Check the license before another deposit` leaves the first deposit free."""
     barred = isinstance(rule, Weekdays | Window | Timetable | Duration | Between)
+    if isinstance(rule, Response | AbsenceAfter) and (found := _IF_ANOTHER.search(sentence)):
+        raise BadInput(
+            f"cannot read {found['said']!r}, which leaves the first one free; write it without 'another'"
+        )
     of_two = isinstance(rule, Precedence | NoOverlap | AbsenceAfter | Adjacency | NextCall) and not any(
         set(one.names) & set(other.names) for one, other in rule.pairs
     )

@@ -78,6 +78,11 @@ _WHATEVER = (
     r"(?:no matter(?: (?:what|which|who|whose|how|when|where|why|whether|the|of))?|regardless(?: of)?"
     r"|irrespective of|whatever|whichever|whoever|however)"
 )
+_NO_FIRST = (
+    r"(?! (?:\w+ ){0,3}(?:later|sooner|earlier|first|last|greater|higher|lower|smaller|less|longer"
+    r"|shorter)\b)"
+)
+"""`Whichever comes first` says which of two is meant."""
 _TRIES = r"(?:(?:failed|unsuccessful|failing) (?:tries|attempts|ones|calls|try|attempt)|failures|failed)"
 _OR_NOT = (
     r"(?:(?:successful|failed|unsuccessful|succeeded|successfully)(?: ones)? or (?:not|failed"
@@ -110,7 +115,8 @@ def aside(grammar: Grammar, at: int) -> Iterator[Found]:
     if m := compiled(rf",? *\(?(?:{_ASIDES})\)?(?![\w'-])").match(text, at):
         yield Adjunct("aside"), m.end()
     if m := compiled(
-        rf",? *\(?{_WHATEVER}(?P<what>(?: (?!(?:if|unless|except|but|only|and|or|not|never|before|after"
+        rf",? *\(?{_WHATEVER}{_NO_FIRST}(?P<what>(?: (?!(?:if|unless|except|but|only|and|or|not|never|before"
+        r"|after"
         r"|until|when|while|per|within|at|in|every|each|may|must)\b)[\w-]+){0,5})\)?(?=$|,)"
     ).match(text, at):
         yield Adjunct("aside", said=m["what"].strip()), m.end()

@@ -206,7 +206,10 @@ def _each_touches(p: Parts) -> Given | None:
     return statement(plain_calls({"e": replace(event, single=False)}), (broken,))
 
 
-_THINGS = r"(?!(?:hours|minutes|seconds|dollars|euros|pounds|francs)$)[a-z]+s"
+_THINGS = (
+    r"(?!(?:hours|minutes|seconds|days|weeks|months|dollars|euros|pounds|francs|times|tries|attempts|retries"
+    r"|calls|runs|failures|errors)$)[a-z]+s"
+)
 
 # ---------------------------------------------------------------- whatever call has an argument
 
