@@ -445,6 +445,10 @@ class Slots:
         """Does `first` end before `then` starts?"""
         return self._times.end(first) <= self._times.start(then)
 
+    def no_later(self, first: Any, then: Any) -> Truth:
+        """Does `first` start before `then` does, or together with it?"""
+        return self._times.start(first) <= self._times.start(then)
+
     def gap(self, first: Any, then: Any, least: float, most: float | None) -> Truth:
         """Is the time from the end of `first` to the start of `then` in these limits (minutes)?"""
         between = self._times.start(then) - self._times.end(first)

@@ -40,6 +40,7 @@ _OF_TWO = (
     "times_before",
     "paired",
     "after_failures",
+    "failure_first",
 )
 """Kinds of rules between two actions or more, of which something could be the same."""
 

@@ -57,6 +57,7 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "the later action was tried; where so many forbid it, they have happened",
         "it begins before there were enough calls of the other one, or after too many",
     ),
+    "failure_first": ("what needs the failure was tried", "it began before the other one had failed"),
     "after_failures": (
         "the first action has failed so many times",
         "no success of the other one begins after that, in time; or it is tried, where it is forbidden",

@@ -215,7 +215,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "={<a> must not overlap <b>}"),
     (rf"{_A} (?P<said>{NOT} (?:start|begin) (?:while|during)) "
      rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?",
-     "{<a> must not overlap <b>}, where <b> may not start while <a> runs either"),
+     "={<a> must not start while <b> runs}"),
     (rf"{_A} (?P<said>{NOT} overlap(?: with)? (?:itself|themselves))", "={<a> must not overlap}"),
     (rf"two {_A} (?P<said>{NOT} {_ASIDE}(?:{_TOGETHER}|at once))", "={<a> must not overlap}"),
     (rf"(?=.+? and ){_A} (?P<said>{NOT} {_ASIDE}{_TOGETHER})", "={<a> must not overlap}"),
@@ -263,13 +263,14 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf".+ (?P<said>{NOT} .*\b(?:immediately|directly)\b.*)",
      "!which call must not be the next one is not in the language"),
     # --- what failed
-    (rf".+ (?P<said>{NOT} {DO} (?:unless|until|without) .+ {FAILED})",
-     "!that a call needs an earlier failure is not in the language"),
+    (rf"{_A} (?P<said>{NOT} {DO} (?:unless|until|without)) {_B} {FAILED}",
+     "{<b> must fail before <a>}"),
     (rf"{_A} (?P<said>{NOT} {DO} {IF}) {_B} {FAILED}", _NEEDED_OR_FAILED),
     (rf"(?P<said>{IF}) {_B} {FAILED}, {_A} {NOT} {DO}.*", _NEEDED_OR_FAILED),
     (rf"(?:.+ )?(?P<said>{IF} .+? {FAILED}\b.*)", _A_FAILURE),
     (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)",
-     "!a failure is counted as in 'ACTION must fail at most 3 times'"),
+     "!a failure is counted as in 'ACTION must fail at most 3 times', and needed first as in 'ACTION must "
+     "fail before ACTION'"),
     # --- between two others
     (rf".+ (?P<said>{NOT} {DO} after .+ (?:until|unless|and before) .+)",
      _A_BAN_THAT_ENDS),

@@ -20,6 +20,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.each import each_in_words, is_in_passing
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failure_first import FailureFirst
 from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
@@ -61,6 +62,12 @@ def _demands(rule: PolicyKind) -> Iterator[str]:
 def _(rule: Precedence) -> Iterator[str]:
     for first, then in rule.pairs:
         yield f"each call of {_of(then, first)} needs an earlier success of {_of(first)}{_alike(rule.same)}"
+
+
+@_demands.register
+def _(rule: FailureFirst) -> Iterator[str]:
+    for first, then in rule.pairs:
+        yield f"each call of {_of(then, first)} needs an earlier failure of {_of(first)}{_alike(rule.same)}"
 
 
 @_demands.register
@@ -180,8 +187,9 @@ def _(rule: Variety) -> Iterator[str]:
 
 @_demands.register
 def _(rule: Duration) -> Iterator[str]:
+    limit = "less than" if rule.less else "at most"
     for tools in rule.what:
-        yield f"each call of {_of(tools)} ends at most {duration_in_words(rule.time)} after it began"
+        yield f"each call of {_of(tools)} ends {limit} {duration_in_words(rule.time)} after it began"
 
 
 @_demands.register
@@ -263,7 +271,8 @@ def _(rule: AfterFailures) -> Iterator[str]:
 def _(rule: NoOverlap) -> Iterator[str]:
     for one, other in rule.pairs:
         more = "another" if one.key == other.key else "one"
-        yield f"no call of {_of(one)} runs while {more} of {_of(other)} does{_alike(rule.same)}"
+        does, still = ("starts", "runs") if rule.starts else ("runs", "does")
+        yield f"no call of {_of(one)} {does} while {more} of {_of(other)} {still}{_alike(rule.same)}"
 
 
 @_demands.register

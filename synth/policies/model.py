@@ -24,7 +24,7 @@ _WILD = re.compile(r"[*?\[]")
 CHEAP_FIRST = (
     "count", "turn", "duration", "first_call", "last_call", "window", "weekdays", "timetable", "precedence",
     "absence_after", "between", "overlap", "response", "adjacency", "next_call", "gap", "rate",
-    "times_before", "paired", "after_failures",
+    "times_before", "paired", "after_failures", "failure_first",
     "as_often", "in_a_row", "variety", "against", "total", "contract", "guard", "provenance", "behaviour",
 )  # fmt: skip
 """Kinds by what they cost; others come last."""

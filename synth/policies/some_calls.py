@@ -187,6 +187,7 @@ def _holding(cut: _Cut, contrary: bool) -> Every | None:
 
 _SUBJECT = {
     "precedence": 1, "adjacency": 1, "gap": 1, "times_before": 1, "absence_after": 1, "response": 0,
+    "failure_first": 1,
 }  # fmt: skip
 """Which of the two actions of a rule it limits, or is asked for by."""
 _BEFORE_IT = compiled(

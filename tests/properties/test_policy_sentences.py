@@ -22,6 +22,7 @@ from synth.policies.kinds.between import Between
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failure_first import FailureFirst
 from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
@@ -90,6 +91,11 @@ def same(r: random.Random) -> tuple[str, Paths]:
 def precedence(r: random.Random) -> Made:
     (a, b, both), (ending, paths) = pairs(r), same(r)
     return f"{a} must happen before {b}{ending}", Precedence(both, paths)
+
+
+def failure_first(r: random.Random) -> Made:
+    (a, b, both), (ending, paths) = pairs(r), same(r)
+    return f"{a} {must(r)} fail before {b}{ending}", FailureFirst(both, paths)
 
 
 def response(r: random.Random) -> Made:
@@ -340,6 +346,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "response": response,
     "absence_after": absence,
     "after_failures": after_failures,
+    "failure_first": failure_first,
     "count": count,
     "rate": rate,
     "total": total,

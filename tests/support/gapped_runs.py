@@ -103,7 +103,11 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen with at least 2 different amount.",
         "Pay must happen for at most 1 different amount with the same id.",
     ),
-    "duration": ("Pay must take at most 2 seconds.", "Pay and verify must take at most 1 second."),
+    "duration": (
+        "Pay must take at most 2 seconds.",
+        "Pay and verify must take at most 1 second.",
+        "Pay must take less than 2 seconds.",
+    ),
     "first_call": ("The first call must be verify.", "The first call must be pay or refund."),
     "last_call": (
         "The last call must be verify.",
@@ -135,6 +139,11 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must start within 2 seconds of verify.",
         "Pay must start within 2 seconds before verify.",
     ),
+    "failure_first": (
+        "Verify must fail before pay.",
+        "Verify must fail before any tool.",
+        "Pay must fail before refund with the same id.",
+    ),
     "after_failures": (
         "If pay fails 2 times, refund must follow.",
         "If pay fails once, refund must follow.",
@@ -148,6 +157,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must not overlap verify.",
         "Pay must not overlap each other.",
         "Pay must not overlap each other with the same id.",
+        "Pay must not start while verify runs.",
     ),
     "turn": ("Pay must be alone in its turn.", "Pay and refund must be alone in their turn."),
     "weekdays": ("Pay must never happen on Thursdays.", "Pay and verify must happen on weekdays."),

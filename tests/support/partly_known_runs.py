@@ -53,6 +53,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen at most once in a row with the same id.",
         "Pay must fail at most once in a row with the same to.",
     ),
+    "failure_first": ("Pay must fail before refund with the same id.",),
     "after_failures": (
         "If pay fails 2 times, refund must follow with the same id.",
         "If pay fails 2 times in a row, refund must never happen with the same id.",
@@ -60,6 +61,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "overlap": (
         "Pay must not overlap each other with the same id.",
         "Pay must not overlap verify with the same to.",
+        "Pay must not start while verify runs with the same id.",
     ),
     "variety": (
         "Pay must happen with at most 1 different id.",

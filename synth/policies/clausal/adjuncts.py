@@ -45,6 +45,17 @@ def _if(p: Parts) -> Adjunct | None:
     return Adjunct("unless" if fact.aspect == "not" else "if", fact)
 
 
+def nouned(kind: str) -> Callable[[Parts], Adjunct | None]:
+    """What has happened, by a noun; of what failed something else is said."""
+
+    def made(p: Parts) -> Adjunct | None:
+        events, joint = p["e"] if isinstance(p["e"], tuple) else ((p["e"],), "")
+        failed = any(e.outcome == "failed" for e in events)
+        return None if failed else Adjunct(kind, Fact(events, "noun", joint))
+
+    return made
+
+
 def _so_long_after(p: Parts) -> Adjunct | None:
     """`Until an hour after a raise` is no sooner after one; `after the card was charged` needs that, too."""
     told: Fact = p["f"]
@@ -134,7 +145,11 @@ ADJUNCTS: dict[str, Rule] = {
         ),
         ("within|in|inside|no_later_than {d:time} of|after {f:failure}", _failed("failed within")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:what}", _when("during")),
-        ("for|in|during [the_next|the_first] {d:time} after|following {f:failure}", _failed("failed within")),
+        (
+            "for|in|during|within|inside [the|the_next|the_first|the_following] {d:time} after|following"
+            "|that_follow|which_follow|from {f:failure}",
+            _failed("failed within"),
+        ),
         (
             "within|in|inside|no_later_than|in_less_than [the_next] {d:time} "
             "[afterwards|after_it|after_that|of_it|later]",

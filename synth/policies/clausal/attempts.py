@@ -18,7 +18,6 @@ from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, Fact, with
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
-    ALLOWED,
     BANNED,
     HAPPEN,
     MAY,
@@ -303,21 +302,10 @@ ATTEMPTS: dict[str, Rule] = {
         (f"{RUNS} {SHOULD} [always] end|finish|close|conclude with|by|in {{e:events}}", demanding("last")),
         (f"the [very] first {_CALL} {SHOULD}|is [always] to {{e:acts}}", demanding("first")),
         (f"the [very] last|final {_CALL} {SHOULD}|is [always] to {{e:acts}}", demanding("last")),
-        (f"{{e:events}} {MAY}|{SHOULD} take|last|run [for] less_than|under {{d:time}}", taking),
         (f"[always] start|begin {RUNS} with|by {{e:events}}", demanding("first")),
         (f"[always] end|finish {RUNS} with|by {{e:events}}", demanding("last")),
         (f"{{e:events}} {SHOULD} [always] be|come the [very] first {_CALL}", demanding("first")),
         (f"{{e:events}} {SHOULD} [always] be|come the [very] last {_CALL}", demanding("last")),
-        (f"{{e:events}} {NO} [ever] take|last|run [for] longer_than|more_than {{d:time}}", taking),
-        (
-            f"no {{e:events}} {ALLOWED} [ever] take|last|run [for] longer_than|more_than {{d:time}}",
-            taking,
-        ),
-        (
-            f"{{e:events}} {MAY}|{SHOULD} take|last|run [for] at_most|no_longer_than|no_more_than"
-            f"|up_to|not_more_than {{d:time}}",
-            taking,
-        ),
         (
             f"{{a:events}} {NO} be older_than|more_than {{d:time}} [old]",
             lambda p: Demand("fresh", p["a"][0], joint=p["a"][1], how=p["d"]),
@@ -331,12 +319,10 @@ ATTEMPTS: dict[str, Rule] = {
             f"{{a:events}} {SHOULD} be no_older_than|not_older_than {{d:time}}",
             lambda p: Demand("fresh", p["a"][0], joint=p["a"][1], how=p["d"]),
         ),
-        (f"{{e:events}} {NO} [ever] take|last|run [for] {{d:time}} or_more|or_longer", taking),
         (
-            f"{{e:events}} {SHOULD} [always] be finished|completed|done|over within|in|in_under {{d:time}}",
+            f"{{e:events}} {SHOULD} [always] be finished|completed|done|over within|in {{d:time}}",
             taking,
         ),
-        (f"{{e:events}} {SHOULD} [always] finish|end|complete within|in|in_under {{d:time}}", taking),
         # how far apart
         (f"{{e:event}} {SHOULD} [always] be|lie|happen at_least {{d:time}} apart", apart_by),
         (f"{{e:event}} {SHOULD} [always] be|lie|happen {{d:time}} or_more apart", apart_by),

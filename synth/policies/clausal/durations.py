@@ -23,6 +23,11 @@ def _passive(p: Parts) -> Event | None:
     return passive({**p, "d": p["g"]})
 
 
+def _less(p: Parts) -> str:
+    """`Under 10 minutes`, `no 10 minutes or more`: what takes exactly so long takes too long."""
+    return f"less than {p['d']}"
+
+
 def _in_doing(make: Callable[[Parts], Event | None] | None = None) -> Callable[[Parts], Demand | None]:
     """`Never run a scan for more than 40 minutes`."""
 
@@ -44,13 +49,15 @@ _TAKING = (
 )
 _AT_MOST = (
     "at_most|no_longer_than|no_more_than|not_more_than|not_longer_than|up_to|max|max.|maximum|maximally"
-    "|a_maximum_of|at_the_most|<=|not_over|a_max_of|no_more_time_than|under|less_than|below"
+    "|a_maximum_of|at_the_most|<=|not_over|a_max_of|no_more_time_than"
 )
 _OR_LESS = (
     "at_most|at_the_most|or_less|max|max.|tops|maximum|or_shorter|and_no_more|and_no_longer|no_longer"
     "|not_longer"
-    "|at_the_very_most|or_fewer|but_no_longer|but_no_more|and_not_longer|not_more|no_more"
+    "|at_the_very_most|at_the_longest|at_its_longest|at_the_outside|as_a_maximum|or_fewer|but_no_longer"
+    "|but_no_more|and_not_longer|not_more|no_more"
 )
+_UNDER = "under|less_than|below|<|shorter_than|well_under|strictly_under|strictly_less_than"
 _OVER = "longer_than|more_than|over|beyond|in_excess_of|above|past|for_longer_than|for_more_than|upwards_of"
 _EXCEED = "exceed|go_over|go_beyond|surpass|overrun|run_over|go_past|pass|be_over|be_above|be_more_than"
 _LENGTH = (
@@ -66,8 +73,8 @@ _LIMITED = "limited|capped|restricted|bounded|time-boxed|timeboxed|held|kept|con
 _EACH = "each|apiece|every_time|each_time|per_call|each_one|at_a_time|in_each_case|individually"
 _IS = "is|are|,|:|=|->"
 _FINISH = "finish|complete|end|conclude|wrap_up|be_done_with|be_finished_with|be_through_with|get_done"
+_FINISHES = "finishes|completes|ends|concludes|is_done|are_done|finish|complete|end"
 _CAP = "cap|limit|restrict|hold|keep|bound"
-_AT = "at|to|under|within|below"
 _DONE = "finished|completed|done|over|complete|through|finished_with|concluded|finalised|finalized"
 _OVER_AND_DONE = (
     "finished|completed|over|complete|through|ended|finished_with|concluded|finalised|finalized|over_and_done"
@@ -80,6 +87,16 @@ DURATIONS: dict[str, Rule] = {
         (f"{_AT_MOST} {{d:time}} [{_EACH}]", lambda p: p["d"]),
         (f"{{d:time}} [,] {_OR_LESS} [{_EACH}]", lambda p: p["d"]),
         (f"{_AT_MOST} {{d:time}} [,] {_OR_LESS}", lambda p: p["d"]),
+        (f"{_UNDER} {{d:time}} [{_EACH}]", _less),
+    ],
+    "kept_under": [
+        ("within {d:time}", lambda p: p["d"]),
+        (f"{_UNDER} {{d:time}} [{_EACH}]", _less),
+        (f"{_AT_MOST} {{d:time}} long", lambda p: p["d"]),
+    ],
+    "in_bounds": [
+        ("at|to|within|in|inside|after {d:so_long}", lambda p: p["d"]),
+        (f"{_UNDER}|in_under|in_less_than {{d:time}} [{_EACH}]", _less),
     ],
     "so_long": [
         ("{d:no_longer}", lambda p: p["d"]),
@@ -87,7 +104,7 @@ DURATIONS: dict[str, Rule] = {
     ],
     "too_long": [
         (f"[for] {_OVER} {{d:time}}", lambda p: p["d"]),
-        ("[for] {d:time} or_more|or_longer|plus", lambda p: p["d"]),
+        ("[for] {d:time} or_more|or_longer|plus", _less),
     ],
     "lasting": [
         ("{e:events}", lambda p: p["e"]),
@@ -108,9 +125,10 @@ DURATIONS: dict[str, Rule] = {
         ("no {e:events} {d:too_long}", taking),
         ("{e:events} ,|: {d:no_longer}", taking),
         ("{e:events} [,|:] <= {d:time}", taking),
-        (f"{{e:events}} is|are|{SHOULD} [be] {_LIMITED} to|at|within|under|below {{d:so_long}}", taking),
+        ("{e:events} [,|:] < {d:time}", lambda p: taking({**p, "d": _less(p)})),
+        (f"{{e:events}} is|are|{SHOULD} [be] {_LIMITED} {{d:in_bounds}}", taking),
         (f"[{AGENT}] [{SHOULD}] cap|limit|restrict|hold|keep|time-box|timebox|bound {{e:events}} "
-         "at|to|under|within|below {d:so_long}", taking),
+         "{d:in_bounds}", taking),
         (f"[{AGENT}] [{SHOULD}] keep {{e:events}} {{d:no_longer}}", taking),
         (f"[the|our] {_MOST} {_LENGTH} [allowed|permitted] of|for|to|allowed_for|permitted_for"
          f" {{e:lasting}} {_IS} "
@@ -143,24 +161,23 @@ DURATIONS: dict[str, Rule] = {
         (f"no {{t:object}} {ALLOWED} [ever] be {{g:past}} {{d:too_long}}", _in_doing(_passive)),
         (f"{{e:events}} {{d:too_long}} is|are [strictly] {BANNED}", _in_doing()),
         (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} [for] {{d:no_longer}}", _in_doing()),
-        (f"[{AGENT}] [{SHOULD}] [always] {_FINISH} {{e:events}} in|after|within|inside"
-         f" {{d:so_long}}", taking),
-        (f"{{e:events}} is|are [always] {_DONE} in|within|inside {{d:so_long}}", taking),
-        (f"[{AGENT}] [{SHOULD}] {_CAP} the {_LENGTH} of|for {{e:lasting}} {_AT} {{d:so_long}}", taking),
+        (f"[{AGENT}] [{SHOULD}] [always] {_FINISH} {{e:events}} {{d:in_bounds}}", taking),
+        (f"{{e:events}} is|are [always] {_DONE} {{d:in_bounds}}", taking),
+        (f"[{AGENT}] [{SHOULD}] {_CAP} the {_LENGTH} of|for {{e:lasting}} {{d:in_bounds}}", taking),
         (f"[the|our] {_MOST} {{e:events}} {_LENGTH} {_IS} {{d:so_long}}", taking),
         ("take {d:no_longer} to|on|for {e:lasting}", taking),
         (f"{{e:events}} {_TAKING} {{d:too_long}} is|are [strictly] {BANNED}", taking),
         (f"no {{e:events}} {_TAKING} {{d:too_long}}", taking),
-        ("finish|complete|end|conclude|wrap_up {e:events} within|in|inside {d:so_long}", taking),
-        ("finish|complete|end|conclude|wrap_up {e:events} in|after|within {d:no_longer}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} in|within|after|inside {{d:no_longer}}", taking),
-        (f"{{e:events}} {SHOULD} [always] be|have {_OVER_AND_DONE} in|within|after|inside|by {{d:so_long}}",
-         taking),
+        (f"{{e:events}} {SHOULD} [always] be|have {_OVER_AND_DONE} {{d:in_bounds}}", taking),
         (f"{{d:no_longer}} [is_the_limit] {_FOR_EACH} {{e:events}}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} within|in {{d:time}} of|after [its|their|the]"
          f" start|starting|beginning"
          "|it_starts|they_start|it_begins|it_started", taking),
-        (f"{{e:events}} {SHOULD} [always] finish|end|complete in|within|after {{d:no_longer}}", taking),
+        (f"{{e:events}} {SHOULD} [always] {_FINISH} {{d:in_bounds}}", taking),
+        (f"{{e:events}} [always] {_FINISHES} {{d:in_bounds}}", taking),
+        (f"{{e:events}} {MAY}|{SHOULD} [always] stay|remain|be|be_kept {{d:kept_under}}", taking),
+        ("{e:events} [always] stays|remains|stay|remain {d:kept_under}", taking),
         (f"{{e:events}} {SHOULD} [always] finish|end|complete within|in {{d:time}} of|after [its|their"
          f"|the] start|starting"
          "|it_starts|they_start|it_begins|it_started|beginning", taking),

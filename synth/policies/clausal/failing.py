@@ -253,6 +253,8 @@ FAILING: dict[str, Rule] = {
         ("never|do_not {v:verb} a_second|another|a_further {t:object}", _no_second),
         ("no second|other|further|more {e:events}", _no_second_of),
         (f"a_second|another|a_further {{e:events}} {MAY} {HAPPEN}", _second_of),
+        ("a_second|another|a_further {e:events} is|are [only] allowed|permitted|ok|okay|fine", _second_of),
+        ("a_second|another|a_further {e:events}", _second_of),
         ("no second|other|further|more {t:object} be|is|are|may_be|must_be {d:past}", _no_second),
         ("a_second|another|a_further {t:object} MAY be {d:past}".replace("MAY", MAY), _second),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from synth.policies.clausal.adjuncts import nouned
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
@@ -82,10 +83,6 @@ def _running(p: Parts) -> Adjunct | None:
 
 def _all_before(p: Parts) -> Adjunct:
     return Adjunct("before all")
-
-
-def _nouned(kind: str) -> Callable[[Parts], Adjunct]:
-    return lambda p: Adjunct(kind, Fact(_events(p["e"])[0], "noun", _events(p["e"])[1]))
 
 
 def _both_done(p: Parts) -> Demand | None:
@@ -469,20 +466,20 @@ FRAMES: dict[str, Rule] = {
         (f"{_SEE_THAT} {{d:ensured}} {{a:adjuncts}}", lambda p: (p["d"], p["a"])),
     ],
     "adjunct": [
-        (f"before {AGENT} {MAY} {{e:act}}", _nouned("before")),
+        (f"before {AGENT} {MAY} {{e:act}}", nouned("before")),
         (
             f"before {{t:object}} {MAY} be {{d:past}}",
             lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
         ),
         (
             "before {e:events} is|are called|made|done|run|used|executed",
-            _nouned("before"),
+            nouned("before"),
         ),
         (
             f"before {{e:events}} {MAY}|is|are [be] allowed|permitted|possible|resumed|happen"
             f"|resume|continue|run "
             "[again]",
-            _nouned("before"),
+            nouned("before"),
         ),
         (f"before|ahead_of|prior_to {_OTHERS}", _all_before),
         (
@@ -492,17 +489,17 @@ FRAMES: dict[str, Rule] = {
         (f"at_the_end_of|at_the_very_end_of {_RUNS}", lambda p: Adjunct("at last")),
         (f"{RIGHT} before {{f:what}} [,] {_NOTHING_BETWEEN}", _adjacent("f")),
         ("before {f:what} [,] " + _NOTHING_BETWEEN, _adjacent("f")),
-        ("having [already|successfully] {e:having} [,]", _nouned("after")),
+        ("having [already|successfully] {e:having} [,]", nouned("after")),
         (
             "from the_moment|the_time|the_point [that|when|at_which] {f:fact} [on]",
             lambda p: Adjunct("after", p["f"]) if p["f"].aspect in ("perfect", "present") else None,
         ),
-        ("from [the_first] {e:noun} on|onwards|onward", _nouned("after")),
+        ("from [the_first] {e:noun} on|onwards|onward", nouned("after")),
         (
             "by_the_time [that] {f:fact}",
             lambda p: Adjunct("before", p["f"]) if p["f"].aspect == "present" else None,
         ),
-        (f"without {{e:noun}} {BEFORE}", _nouned("unless")),
+        (f"without {{e:noun}} {BEFORE}", nouned("unless")),
         ("with|and nothing [else] after_it|afterwards|after_that|behind_it", lambda p: Adjunct("none after")),
         (
             f"nothing|no_call|no_other_call [else] {ALLOWED} {HAPPEN}|come|follow"

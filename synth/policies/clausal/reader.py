@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from synth.policies.action_forms import PARTICLES
@@ -27,6 +28,7 @@ from synth.policies.clausal.durations import DURATIONS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.exclusion import EXCLUSION
 from synth.policies.clausal.facts import FACTS
+from synth.policies.clausal.failed_first import FAILED_FIRST
 from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.following import FOLLOWING
 from synth.policies.clausal.for_whom import FOR_WHOM
@@ -48,6 +50,7 @@ from synth.policies.clausal.one_for_one import ONE_FOR_ONE
 from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.openings import OPENINGS
 from synth.policies.clausal.order import ORDER
+from synth.policies.clausal.parts import Adjunct, Demand
 from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.prerequisites import PREREQUISITES, by_forbidding
 from synth.policies.clausal.quotas import QUOTAS
@@ -78,6 +81,8 @@ _MAY = re.compile(
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
+_WHILE = ("while", "while none", "beside")
+"""Adjuncts of what runs at that time."""
 _OF_ITSELF = (
     "count", "sum", "apart", "overlap itself", "variety", "both", "both of one", "rules out", "no second",
     "second", "no two", "two", "in a row", "fail", "succeed",
@@ -113,13 +118,10 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     grammar = Grammar(as_bans(spelled(sentence), tuple(actions.values())), rules)
     try:
         ways = [
-            Meaning.of_parts(demand, adjuncts, actions, phrases)
+            Meaning.of_parts(_as_start(demand, adjuncts, sentence), adjuncts, actions, phrases)
             for demand, adjuncts in grammar.whole("sentence")
             if demand.kind in _OF_ITSELF or not _begins_with_the_same(sentence)
             if demand.how != "at least" or not _MAY.search(sentence)
-            if demand.kind == "never start"
-            or not any(adjunct.kind == "while" for adjunct in adjuncts)
-            or not _STARTS.search(sentence)
         ]
     except (TooLong, RecursionError):
         return ()
@@ -128,6 +130,14 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     said = _of_each(sentence, _not_so_often(sentence, said))
     fuller = {one.replace(" per run", "", 1) for one in said if " per run" in one}
     return tuple(one for one in said if one not in fuller)
+
+
+def _as_start(demand: Demand, adjuncts: Sequence[Adjunct], sentence: str) -> Demand:
+    """`It may not be started while a backup runs`, of what may run already when the backup begins."""
+    kinds = {"never": "never start", "only": "only start"}
+    if demand.kind not in kinds or not any(one.kind in _WHILE for one in adjuncts):
+        return demand
+    return replace(demand, kind=kinds[demand.kind]) if _STARTS.search(sentence) else demand
 
 
 _AFTER_EACH = r"\b(?:immediately|directly|right|straight) after (?:each|every|any)\b"
@@ -208,6 +218,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
         TRYING_AGAIN,
         ONE_FOR_ONE,
         AS_OFTEN,
+        FAILED_FIRST,
     )
     orders = (
         FOLLOWING,

@@ -96,7 +96,6 @@ WINDOWS = (
         r"\bper (?P<n>\d+ )?(?P<u>hour|minute|second)(?P<s>s?),? \(?(?:rolling|sliding|moving)\b\)?",
         lambda m: f"within {m['n'] or '1 '}{m['u']}{m['s']}",
     ),
-    (rf"\bin (?:under|less than) (?=(?:an?|one|\d+) (?:hour|minute|second)s?\b{_NO_ORDER})", "within "),
 )
 """What calls that count together lie in."""
 _ADJUNCT = (
@@ -184,7 +183,8 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:an?|any|one|each|every|the next|the following) "
      rf"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))(?!second "
      rf"(?!{AFTER_A_SECOND})[a-z])", "1 "),
-    (r"\b(?P<the>the (?:last|past|previous|preceding)|during the) (?=(?:second|minute|hour)\b)",
+    (r"\b(?P<the>the (?:last|past|previous|preceding|first)|during the) "
+     r"(?=(?:second|minute|hour|day|week)\b)",
      r"\g<the> 1 "),
     (r"\bthrice\b", "3 times"),
     (r"\b(\d{1,6}) ?x\b(?! ?\d)", r"\1 times"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from synth.policies.adverbials import Times
+from synth.policies.clausal.failed_first import FAILED_FIRST_WAYS
 from synth.policies.clausal.meaning import Meaning
-from synth.policies.clausal.parts import Fact
 from synth.policies.clausal.ways_of_following import (
     answered,
     fails_within,
@@ -43,11 +43,13 @@ from synth.policies.clausal.ways_of_order import (
 )
 from synth.policies.clausal.ways_of_times import (
     HAVING_TIMES,
-    LASTING,
     MUST_TIMES,
     NEVER_TIMES,
     ONLY_TIMES,
     OTHER_TIMES,
+    beside,
+    no_start,
+    one_at_a_time,
     takes_at_most,
 )
 
@@ -95,19 +97,6 @@ def _times(kind: str, allowed: bool) -> Way:
         return times.at(m.a, allowed=allowed)
 
     return way
-
-
-def _one_at_a_time(m: Meaning) -> str | None:
-    if m.demand.how == "at a time" and m.verbs & LASTING:
-        return None
-    return f"{m.a} must not overlap each other"
-
-
-def _beside(m: Meaning, fact: Fact | None = None) -> str | None:
-    """`No transfer during a freeze` is not of the call that freezes."""
-    others, joint = (m.demand.others, m.demand.joint) if fact is None else (fact.events, fact.joint)
-    verbs = {action.verb for e in others if (action := m.actions.get(e.action))}
-    return None if verbs & LASTING else f"{m.a} must not overlap {m.named(others, joint)}"
 
 
 def _hours_of_days(allowed: bool) -> Way:
@@ -229,8 +218,9 @@ _UNTIL: Mapping[tuple[str, ...], Way] = {
 _NEVER: Mapping[tuple[str, ...], Way] = {
     **NEVER_TIMES,
     **NONE_BEFORE_WAYS,
+    **FAILED_FIRST_WAYS["never"],
     ("topic",): later_only(_never_after("topic")),
-    ("beside",): lambda m: _beside(m, m.of("beside").fact),
+    ("beside",): lambda m: beside(m, m.of("beside").fact),
     (): lambda m: f"{m.a} must never happen",
     ("unless",): lambda m: None if m.later else needs("unless")(m),
     ("without later",): never_unanswered(),
@@ -279,6 +269,7 @@ _STOPPED_BY = ("after", "if", "failed", "failed often", "failed within", "during
 """What may stop something; `stop before noon` is no ban before noon."""
 _ONLY: Mapping[tuple[str, ...], Way] = {
     **ONLY_TIMES,
+    **FAILED_FIRST_WAYS["only"],
     ("after so many",): lambda m: (
         f"{m.b('after so many')} must happen at least {m.of('after so many').number} times before {m.a}"
     ),
@@ -415,6 +406,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "in a row": {(): lambda m: _counted(in_a_row=True)(m) if m.demand.how == "at most" else None},
     "fail": _ENDING,
     "succeed": _ENDING,
+    "fail first": FAILED_FIRST_WAYS["fail first"],
     "never fail": {(): lambda m: f"{m.a} must never fail"},
     "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
     "so many needed": {
@@ -465,8 +457,9 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("days",): _NEVER["days",],
     },
     "never start": {
-        ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
-        **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
+        **_NEVER,
+        ("while",): no_start("while"),
+        ("beside",): no_start("beside"),
     },
     "as often": {(): lambda m: f"{m.a} must happen as often as {m.e}"},
     "no two": {
@@ -475,6 +468,7 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("day",): _counted("day"),
         ("in a row",): _counted(in_a_row=True),
     },
+    "only start": {**_ONLY, ("while none",): no_start("while none")},
     "two": {("time",): _counted("time"), ("too soon",): OTHER_TIMES["no two"]["too soon",]},
     "fresh": {(kind,): fresh(kind) for kind in ("if", "every", "before")},
     "try": {
@@ -520,6 +514,6 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     },
     "needs lately": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
-    "overlap itself": {(): _one_at_a_time},
-    "beside": {(): _beside},
+    "overlap itself": {(): one_at_a_time},
+    "beside": {(): beside},
 }

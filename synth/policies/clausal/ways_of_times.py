@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.parts import Fact
 from synth.policies.clausal.ways_of_order import Way, if_perfect, next_after
 from synth.policies.patterns import compiled
 
@@ -60,6 +61,30 @@ def _beside(m: Meaning) -> str:
     return f"{m.a} must not overlap {m.b('while none')}"
 
 
+def one_at_a_time(m: Meaning) -> str | None:
+    if m.demand.how == "at a time" and m.verbs & LASTING:
+        return None
+    return f"{m.a} must not overlap each other"
+
+
+def beside(m: Meaning, fact: Fact | None = None) -> str | None:
+    """`No transfer during a freeze` is not of the call that freezes."""
+    others, joint = (m.demand.others, m.demand.joint) if fact is None else (fact.events, fact.joint)
+    verbs = {action.verb for e in others if (action := m.actions.get(e.action))}
+    return None if verbs & LASTING else f"{m.a} must not overlap {m.named(others, joint)}"
+
+
+def no_start(kind: str) -> Way:
+    """`It must not start while a backup runs`: it may go on when one begins."""
+
+    def way(m: Meaning) -> str | None:
+        if m.a == m.b(kind):
+            return f"{m.a} must not overlap each other"
+        return f"{m.a} must not start while {m.b(kind)} runs" if beside(m, m.of(kind).fact) else None
+
+    return way
+
+
 def _for_each_of_them(kind: str, time: str) -> Way:
     """`For each sedation, alert the anaesthetist within 5 minutes`; what is checked may come first."""
 
@@ -90,7 +115,8 @@ def _no_longer(m: Meaning) -> str | None:
 def takes_at_most(m: Meaning) -> str | None:
     """How long each call may take; what is longer than a day is what it was given: `a 14-day extension`."""
     days = compiled(r"\b(?:days?|weeks?|months?|years?)\b").search(str(m.demand.how))
-    return None if days else f"{m.a} must take at most {m.demand.how}"
+    limit = "" if str(m.demand.how).startswith("less than") else "at most "
+    return None if days else f"{m.a} must take {limit}{m.demand.how}"
 
 
 def _answer_in(time: str) -> Way:

@@ -17,6 +17,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failure_first import FailureFirst
 from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
@@ -47,6 +48,6 @@ __all__ = [
 KINDS: tuple[type[PolicyKind], ...] = (
     AfterFailures, TimesBefore, Paired, AsOften, NextCall, Response, Between, AbsenceAfter, Count, Rate,
     Total, Variety, InARow, Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone,
-    Weekdays, Timetable, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
+    Weekdays, Timetable, FailureFirst, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

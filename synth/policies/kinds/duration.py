@@ -21,23 +21,27 @@ from synth.policies.names import Names, Tools
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Duration:
-    return Duration(names.list(m["a"]), nanoseconds(m))
+    return Duration(names.list(m["a"]), nanoseconds(m), bool(m["less"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Each call of an action, failed ones too, has ended at most so long after it began.
+    """Each call of an action, failed ones too, has ended at most so long after it began; or less than that.
 
     Of a call that was not seen to end nothing is known.
     """
 
     kind: ClassVar[str] = "duration"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} take (?:at most|no more than) (?=.*[1-9]){TIME}", _read),
+        Sentence(
+            rf"(?P<a>.+?) {MUST} take (?:at most|no more than|(?P<less>less than)) (?=.*[1-9]){TIME}", _read
+        ),
     )
     what: tuple[Tools, ...]
     time: int
     """Nanoseconds."""
+    less: bool = False
+    """Is what takes exactly so long too long?"""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -59,9 +63,17 @@ class Duration:
                     yield Weighed(i, None, "", partial(_not_ended, i, seen))
                     continue
                 least, most = _lasted(i, seen)
-                kept = True if most <= self.time else False if least > self.time else None
-                said = f"{tools.phrase} (call {i}) took longer than {duration_in_words(self.time)}."
+                kept = True if self._is_short(most) else None if self._is_short(least) else False
+                said = f"{tools.phrase} (call {i}) took {self._too_long}."
                 yield Weighed(i, kept, said, partial(_not_known, i, seen))
+
+    def _is_short(self, time: int) -> bool:
+        return time < self.time if self.less else time <= self.time
+
+    @property
+    def _too_long(self) -> str:
+        said = duration_in_words(self.time)
+        return f"{said} or longer" if self.less else f"longer than {said}"
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)

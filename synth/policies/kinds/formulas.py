@@ -191,6 +191,18 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
+class NoneRunsAtStart:
+    """None of `others` had started before `call` started and was still running then."""
+
+    call: int
+    others: tuple[int, ...]
+
+    def formula(self, t: Times) -> Truth:
+        start = t.start(self.call)
+        return t.all(t.any((t.end(i) <= start, start <= t.start(i))) for i in self.others)
+
+
+@dataclass(frozen=True, slots=True)
 class InWindow:
     """`call` started at `since` or later and ended at `until` or earlier (ns; None = no limit)."""
 

@@ -22,15 +22,20 @@ from synth.policies.kinds.arguments import (
 )
 from synth.policies.kinds.candidates import owned, without_arguments
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.formulas import Apart, Late
+from synth.policies.kinds.formulas import Apart, Late, NoneRunsAtStart
 from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
 from synth.policies.kinds.running import Running
+from synth.policies.kinds.sweeps import end_of, start_of
 from synth.policies.names import Names, Tools, TwoReadings
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
     return NoOverlap(names.pairs(m["a"], m["b"]), same)
+
+
+def _starts(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
+    return NoOverlap(names.pairs(m["a"], m["b"]), same, starts=True)
 
 
 def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
@@ -46,16 +51,23 @@ def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
 class NoOverlap:
     """No call of one action runs while a call of the other does; the one that starts later is named.
 
-    With `same`, of calls with equal arguments alone.
+    With `same`, of calls with equal arguments alone. With `starts`, only the first action must not begin
+    while the second one runs; what began before, or at the same instant, may go on.
     """
 
     kind: ClassVar[str] = "overlap"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap(?: each other)?", _each_other, same=True),
         Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap (?:with )?(?P<b>.+)", _read, same=True),
+        Sentence(
+            rf"(?P<a>.+?) {MUST} (?:not|never) (?:start|begin) while (?P<b>.+?) (?:runs?|(?:is|are) running)",
+            _starts,
+            same=True,
+        ),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
     same: Paths = ()
+    starts: bool = False
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -102,7 +114,11 @@ class NoOverlap:
         for a, b in self.pairs:
             for i in slots_of(a, slots):
                 for j in slots_of(b, slots):
-                    if i < j:
+                    if self.starts and i != j:
+                        yield never_both(
+                            i, j, lambda w, i=i, j=j: w.any((w.before(j, i), w.no_later(i, j)))  # type: ignore[misc]
+                        )  # fmt: skip
+                    elif i < j:
                         yield never_both(
                             i, j, lambda w, i=i, j=j: w.any((w.before(i, j), w.before(j, i)))  # type: ignore[misc]
                         )  # fmt: skip
@@ -118,28 +134,50 @@ class NoOverlap:
         for later, earlier in self._sides(a, b):
             yield from self._one_side(later, earlier, seen)
 
-    @staticmethod
-    def _sides(a: Tools, b: Tools) -> tuple[tuple[Tools, Tools], ...]:
-        return ((a, b),) if a.key == b.key else ((a, b), (b, a))
+    def _sides(self, a: Tools, b: Tools) -> tuple[tuple[Tools, Tools], ...]:
+        return ((a, b),) if self.starts or a.key == b.key else ((a, b), (b, a))
 
     def _alike(self, a: Tools, b: Tools, seen: Evidence) -> Iterator[Compared]:
         """Each call against those with equal arguments."""
 
         def pool(calls: Sequence[int]) -> Pool:
-            return Pool(Running(calls, seen).candidates, None, bool(calls))
+            candidates = partial(_may_run, calls, seen) if self.starts else Running(calls, seen).candidates
+            return Pool(candidates, None, bool(calls))
 
         for later, earlier in self._sides(a, b):
             pools = Pools(Alike(seen.attempts(earlier), 0, self.same, seen), pool)
             for j in owned(seen.attempts(later), seen):
-                said = f"{later.phrase} (call {j}) overlaps {earlier.phrase}{with_the_same(self.same)}."
-                yield pools.barred(j, 1, values_of(j, 1, self.same, seen), Apart, (), said)
+                what = f"{earlier.phrase}{with_the_same(self.same)}"
+                said = f"{later.phrase} (call {j}) overlaps {what}."
+                if self.starts:
+                    said = f"{later.phrase} (call {j}) started while {what} was running."
+                formula = NoneRunsAtStart if self.starts else Apart
+                yield pools.barred(j, 1, values_of(j, 1, self.same, seen), formula, (), said)
 
-    @staticmethod
-    def _one_side(later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:
+    def _one_side(self, later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:
         """Each call of `later` against the calls of `earlier` that started before it and can still run."""
+        if self.starts:
+            yield from self._starting(later, earlier, seen)
+            return
         before = Running(seen.attempts(earlier), seen)
         for j in seen.attempts(later):
             running = before.go_to(j)
             said = f"{later.phrase} (call {j}) overlaps {earlier.phrase}"
             said += f" ({running})." if running else "."
             yield Duty(j, Late(Apart, j, before.candidates), said, sweep=before.sweep(j))
+
+    @staticmethod
+    def _starting(later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:
+        running = partial(_may_run, seen.attempts(earlier), seen)
+        for j in seen.attempts(later):
+            said = f"{later.phrase} (call {j}) started while {earlier.phrase} was running."
+            yield Duty(j, Late(NoneRunsAtStart, j, running), said)
+
+
+def _may_run(calls: Sequence[int], seen: Evidence, later: int) -> tuple[int, ...]:
+    """Those that can run when another one starts."""
+    seen.budget.spend(len(calls))
+    first, last = start_of(later, seen)
+    return tuple(
+        i for i in calls if i != later and start_of(i, seen)[0] < last and end_of(i, seen)[1] > first
+    )

@@ -82,7 +82,7 @@ If a charge fails, do not release the room. | ?
 No charge after a failed verification. | ?
 A failed charge must not be retried. | ?
 If a charge keeps failing, notify the manager. | ?
-Ship order must not start while pack order is still running. | ?
+Ship order must not start while pack order is still running. | Ship order must not start while pack order runs.
 Charge a card a second time only if the last charge failed. | ?
 An order is cancelled at most once, a second time only if the first cancellation failed. | ?
 """.strip().splitlines()  # noqa: E501

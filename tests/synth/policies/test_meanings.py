@@ -99,6 +99,9 @@ READINGS = {
     ),
     "A must happen with at least 2 different id.": "The successes of do_a have at least 2 different id.",
     "A must take at most 2 minutes.": "Each call of do_a ends at most 2 minutes after it began.",
+    "A must take less than 2 minutes.": "Each call of do_a ends less than 2 minutes after it began.",
+    "A must not start while B runs.": "No call of do_a starts while one of do_b runs.",
+    "A must fail before B.": "Each call of do_b needs an earlier failure of do_a.",
     "The first call must be A.": "The first call that is tried is one of do_a.",
     "The last call must be A or B.": "The last call of a run that has ended is a success of do_a or do_b.",
     "The x of A must be at most the x of B.": (

@@ -46,7 +46,8 @@ HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for ph
          "If verify identity fails, refund payment must never happen until verify identity"),
         ("A refund payment must not start while another refund payment is still running",
          "refund payment must not overlap each other"),
-        ("A refund payment must not start while cancel booking is still running", None),
+        ("A refund payment must not start while cancel booking is still running",
+         "refund payment must not start while cancel booking runs"),
         ("Two cancel bookings are the maximum", "cancel booking must happen at most 2 times"),
     ],
 )  # fmt: skip
