@@ -239,6 +239,10 @@ def project_id(store: Store, name: str) -> int:
         return int(connection.scalar(select(projects.c.id).where(projects.c.name == name)) or 0)
 
 
+PAGE_BYTES = 1024
+"""Of a new SQLite file: a segment fills its last page by half, on average."""
+LOG_BYTES = 16 * 1024 * 1024
+"""Of its log, until SQLite tries to write it into the file."""
 EXPECTED = "use sqlite:///FILE or postgresql://USER@HOST/DB"
 LOST_CONNECTION = {"keepalives_idle": 30, "tcp_user_timeout": 30_000}
 """Of libpq: a database that is gone without a word is noticed within half a minute."""
@@ -301,14 +305,14 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     def _pragmas(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # BEGIN is ours: a write transaction must take its lock at once
         if connection.execute("PRAGMA page_count").fetchone() == (0,):
-            # both have to come first; what does not fill a page of 4096 is a tenth of the file
-            connection.execute("PRAGMA page_size = 2048")
+            # both have to come first
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # writes to the file
         for pragma in (
             "journal_mode = WAL",
             f"synchronous = {'FULL' if durable else 'NORMAL'}",
             "cache_size = -4000",
-            "wal_autocheckpoint = 8000",
+            f"wal_autocheckpoint = {LOG_BYTES // PAGE_BYTES}",
             "journal_size_limit = 67108864",
         ):
             connection.execute(f"PRAGMA {pragma}")

@@ -95,11 +95,11 @@ def delete_runs(
     return total
 
 
-FREE_PAGES = 4_000
-"""Free pages (2 KiB each) that an SQLite file keeps for what comes next, at most."""
+FREE_PAGES = 8_000
+"""Free pages (1 KiB each) that an SQLite file keeps for what comes next, at most."""
 FREE_SHARE = 400
 """It keeps one page of so many."""
-VACUUM_PAGES = 1_000
+VACUUM_PAGES = 2_000
 """Given back in one step, a few milliseconds each: arrivals never wait long."""
 VACUUM_STEPS = 200
 

@@ -176,7 +176,7 @@ def test_space_that_only_a_busy_moment_needed_is_given_back(store: Store) -> Non
     with store.read() as connection:
         pages, free = (connection.scalar(text(f"PRAGMA {name}_count")) for name in ("page", "freelist"))
     assert free <= pages / 400 < before / 1600
-    assert (log(store).stat().st_size, store.file.stat().st_size) == (0, pages * 2048)
+    assert (log(store).stat().st_size, store.file.stat().st_size) == (0, pages * 1024)
 
 
 def test_nothing_is_given_back_while_somebody_writes(store: Store) -> None:
