@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from synth.policies.action_forms import singular
+from synth.policies.action_forms import noun_of, singular
 from synth.policies.asked import CODES, KINDS, asked_at
 from synth.policies.clausal.events import Action, actions_of
+from synth.policies.composed import actions_in
 from synth.policies.everyday import MODAL
+from synth.policies.inflected import inflected
 from synth.policies.marks import places_of
 from synth.policies.names import Names
 from synth.policies.nouns import words_of
 from synth.policies.patterns import compiled
-from synth.policies.verbs import gerund_of, past_of, third_of
+from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
 
 _FIELD = r"(?P<f>[a-z][a-z_]*)"
 _NO_FIELD = compiled(
@@ -39,7 +41,8 @@ _OTHER = r"other than|except(?: for)?|but|apart from"
 def valued(body: str, names: Names) -> Iterator[str]:
     """Sentences with the same meaning, each once."""
     ways: tuple[Callable[[str, Names], Iterator[str]], ...] = (
-        _done_to_a_value, _value_done, _by_its_name, _named_alone, _both_values,
+        _done_to_a_value, _value_done, _by_its_name, _named_alone, _both_values, _value_before, _sized_first,
+        _no_self, _one_of_several,
     )  # fmt: skip
     for way in ways:
         yield from way(body, names)
@@ -63,6 +66,8 @@ def _is_field(word: str, one: Action, names: Names) -> bool:
 
 def _said(text: str, field: str) -> str | None:
     """What such a text says of an argument at its beginning; None where it says no value of it."""
+    if m := compiled(r"[a-z_]+ (?P<v>\d+[A-Za-z]\w*)(?= |$)").match(text):
+        return m[0]
     asked = asked_at(f" with {text}", 0)
     if asked is None or len(asked.every) != 1:
         return None
@@ -75,10 +80,13 @@ def _done_to_a_value(text: str, names: Names) -> Iterator[str]:
     """`Deploy version "latest"`, `granting role admin`."""
     for one in _alone(names):
         forms = "|".join((one.verb, gerund_of(one.verb), third_of(one.verb)))
-        pattern = rf"\b(?P<v>(?:{forms}){one.up})(?P<only> only)? (?:the |an? )?(?={_FIELD} )"
+        pattern = (
+            rf"\b(?P<v>(?:{forms}){one.up})(?: (?:the |an? )?{one.objects})?(?P<only> only)? (?:the |an? )?"
+            rf"(?={_FIELD} )"
+        )
         for m in compiled(pattern).finditer(text):
             said = _said(text[m.end() :], m["f"]) if _is_field(m["f"], one, names) else None
-            if said is not None:
+            if said is not None and f" {m['f']}" not in m[0]:
                 rest = text[m.end() + len(said) :]
                 yield f"{text[: m.end('v')]} {_object(one)}{m['only'] or ''} with {said}{rest}"
 
@@ -172,6 +180,80 @@ def _named_alone(text: str, names: Names) -> Iterator[str]:
     if asked is None or len({one.number for one in own}) != 1 or places_of(m["f"], names):
         return
     yield f"{own[0].phrase} with {m['f']} {m['rest']}"
+
+
+def _value_before(text: str, names: Names) -> Iterator[str]:
+    """`Severity critical pages go to team sre only`."""
+    kinds = "|".join(KINDS)
+    m = compiled(
+        rf"(?P<d>(?:no|all|any|every|each|after|before) (?:an? |the )?)?(?P<f>{kinds}) "
+        rf"(?P<v>{_WORD}|\"[^\"]+\") "
+        r"(?P<n>[a-z]+)(?P<rest> .+)"
+    ).fullmatch(text)
+    if m and places_of(m["n"], names) and not places_of(m["f"], names) and not _NO_FIELD.fullmatch(m["v"]):
+        yield f"{m['d'] or ''}{m['n']} with {m['f'].lower()} {_quoted(m['v'])}{m['rest']}"
+
+
+def _sized_first(text: str, names: Names) -> Iterator[str]:
+    """`Exports of over 10000 rows: approve the change first`: that is what they need."""
+    size = r"(?:of|with|to|by) (?:over|more than|at least) \d[^:,]*"
+    m = compiled(rf"(?P<a>[^:,]+ {size})[:,] (?P<b>.+? first)(?P<more>,? .+)?").fullmatch(text)
+    if m:
+        first = m["b"].removesuffix(" first")
+        yield f"{m['a']} need {first} first{m['more'] or ''}"
+
+
+_SELF = (
+    r"(?:to |for |by |from |into |with )?(?:him|her|it|them|one)sel(?:f|ves)|h(?:is|er) own|their own|its own"
+)
+_ALIKE = (
+    r"[a-z_]+ and [a-z_]+ (?:must|should|have to|may|can|are|is)\b.+"
+    r"|[a-z_]+ (?:must|may|can|should|is|has to)"
+    r"(?: not| never| always)? (?:be )?(?:equal|the same|differ|different|match|other)\b.+"
+)
+
+
+def _no_self(text: str, names: Names) -> Iterator[str]:
+    """`Nobody grants access to himself: granted_by and user must differ`: the arguments say what is meant."""
+    m = compiled(
+        rf"(?P<a>(?:never|no|nobody|do not|don['\u2019]t|no one)\b[^:;]+)[:;] (?P<b>{_ALIKE})"
+    ).fullmatch(text)
+    if m is None or not compiled(rf"\b(?:{_SELF}|comes? from|the same)\b").search(m["a"]):
+        return
+    found = actions_in(inflected(m["a"], names), names)
+    if len(found) == 1:
+        yield f"{found[0]}: {m['b']}"
+
+
+def _one_of_several(text: str, names: Names) -> Iterator[str]:
+    """`Invoices over 5000 need two approvals`: it is the payment that needs them."""
+    m = compiled(
+        r"(?P<d>(?:every|each|an?|all|any) )?(?P<o>[a-z]+)"
+        r"(?P<c>(?: (?:over|above|of|with|from|to|under) [^,]+?)?) "
+        r"(?P<n>needs?|requires?|calls? for|demands?|must have) (?P<rest>.+)"
+    ).fullmatch(text)
+    if m is None:
+        return
+    of_it = [
+        one
+        for one in actions_of(tuple(names.actions))
+        if one.nouns and not one.tail and compiled(noun_of(one.nouns[-1])).fullmatch(m["o"])
+    ]
+    own = [one for one in of_it if not one.is_check and _as_in_the_file(one)]
+    checks = [one for one in of_it if one.is_check and _as_in_the_file(one)]
+    if len({one.number for one in own}) == 1 and len(checks) == 1:
+        verb = gerund_of(own[0].verb)
+        deeds = "|".join(deeds_of(checks[0].verb))
+        needed = compiled(rf"(?<!{checks[0].nouns[-1]} )\b(?P<d>{deeds})\b").sub(
+            rf"{_object(checks[0])} \g<d>", m["rest"], count=1
+        )
+        for rest in (needed, m["rest"]):
+            yield f"{verb[:1].upper()}{verb[1:]}{own[0].up} {m['o'].lower()}{m['c']} {m['n']} {rest}"
+
+
+def _as_in_the_file(one: Action) -> bool:
+    """Is it named by the verb of the file, and no other one?"""
+    return one.phrase.split()[0].casefold() == one.verb
 
 
 def _both_values(text: str, names: Names) -> Iterator[str]:

@@ -100,6 +100,12 @@ def _deed(p: Parts) -> AsLatest | None:
     return None if calls is None else _said_of_calls({**p, "w": calls})
 
 
+def _as_much(make: Callable[[Parts], AsLatest | None], p: Parts) -> AsLatest | None:
+    """`No more than was approved`, of an amount; what must not be cancelled is no such one."""
+    sized = p["h"] not in ("differ from", "equal")
+    return make({**p, "y": (((AMOUNT,), p["d"].action), "")}) if sized else None
+
+
 def _than_before(p: Parts) -> AsLatest | None:
     """`The version must be higher than that of the previous migration`, which is the same action."""
     path, what = p["x"]
@@ -279,10 +285,8 @@ AGAINST: dict[str, Rule] = {
         ("{x:value done} and {z:value done} {h:relation of both} [{s:same beside}]", _side_by_side),
         (f"never|do_not {{e:deed}} {_MORE} {{d:as was}} [{{s:same beside}}]",
          lambda p: _deed({**p, "h": "at most", "y": (((AMOUNT,), p["d"].action), "")})),
-        ("{e:deed} {h:relation} {d:as was} [{s:same beside}]",
-         lambda p: _deed({**p, "y": (((AMOUNT,), p["d"].action), "")})),
-        ("{w:whos} {h:relation} {d:as was} [{s:same beside}]",
-         lambda p: _said_of_calls({**p, "y": (((AMOUNT,), p["d"].action), "")})),
+        ("{e:deed} {h:relation} {d:as was} [{s:same beside}]", lambda p: _as_much(_deed, p)),
+        ("{w:whos} {h:relation} {d:as was} [{s:same beside}]", lambda p: _as_much(_said_of_calls, p)),
         ("{w:whos} {h:relation} {y:what was}", _said_of_calls),
         ("{e:deed} {h:relation} {y:what was}", _deed),
         (f"never|do_not {{e:deed}} {_MORE} {{y:what was}}", lambda p: _deed({**p, "h": "at most"})),

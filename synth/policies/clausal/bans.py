@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.policies.asked import AMOUNT
 from synth.policies.beside import CODES
-from synth.policies.clausal.bounds import names_an_argument, takes_words
+from synth.policies.clausal.bounds import Values, among, names_an_argument, takes_words
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.subjects import (
@@ -63,6 +63,18 @@ def _in_currency(p: Parts) -> tuple[Comparison, ...] | None:
     said = tuple(code for code in codes if code is not None)
     plain = len(said) == len(codes) and not p["v"].by_and
     return (Comparison((Meant("currency"),), "in", "name", said),) if plain else None
+
+
+def _amounts(p: Parts) -> tuple[Comparison, ...] | None:
+    """`Vouchers of 50, 100 or 200`: their amounts."""
+    said: Values = p["v"]
+    several = len(said.every) > 1 and all(isinstance(one, int | float) for one in said.every)
+    made = among("in")(p) if several and not said.by_and else None
+    return None if made is None else (replace(made, path=(AMOUNT,)),)
+
+
+def _contrary_of(conditions: tuple[Comparison, ...] | None) -> tuple[Comparison, ...] | None:
+    return tuple(one.contrary for one in conditions) if conditions else None
 
 
 def _empty(p: Parts) -> tuple[Comparison, ...]:
@@ -219,6 +231,8 @@ BANS: dict[str, Rule] = {
             "without [a|an|any|the|its] {f:field} {g:is given}",
             _without,
         ),
+        ("of {v:values}", _amounts),
+        ("other_than|except|but of {v:values}", lambda p: _contrary_of(_amounts(p))),
         ("{c:with size}", lambda p: p["c"]),
         ("with|by|having|using|at {c:counted size}", lambda p: p["c"]),
         ("{c:counted above}", lambda p: p["c"]),
@@ -268,6 +282,7 @@ BANS: dict[str, Rule] = {
         (f"no {{t:thing}} [{{k:asked}}] {_SHOULD_BE} [ever] be|get {{d:done}} {{c:with what}}", _never_done),
         ("no {t:thing} [{k:asked}] is|are|gets|get [ever] {d:done} {c:with what}", _never_done),
         (f"{{e:noun}} {{c:with what}} is|are {BANNED}", _never),
+        ("{e:noun} [is|are] never|not {c:with what}", _never),
         # only
         ("[you|the_agent] [may|must|can|should] {e:deed} only {c:with what}", _only),
         ("only {e:deed} {c:with what}", _only),

@@ -21,6 +21,7 @@ from synth.policies.clausal.bounds import (
     Identifier,
     is_identifier,
     names_an_argument,
+    takes_words,
 )
 from synth.policies.clausal.conditions import asking, must_be
 from synth.policies.clausal.depending import is_done
@@ -207,8 +208,8 @@ def _each_touches(p: Parts) -> Given | None:
 
 
 _THINGS = (
-    r"(?!(?:hours|minutes|seconds|days|weeks|months|dollars|euros|pounds|francs|times|tries|attempts|retries"
-    r"|calls|runs|failures|errors)$)[a-z]+s"
+    r"(?!(?:hours|minutes|seconds|milliseconds|days|weeks|months|years|dollars|euros|pounds|francs|times"
+    r"|tries|attempts|retries|calls|runs|failures|errors)$)[a-z]+s"
 )
 
 # ---------------------------------------------------------------- whatever call has an argument
@@ -229,6 +230,17 @@ def _of_any(p: Parts) -> Given | None:
         )
     named = dict.fromkeys(name for one in said for name in (path, one.other) if name)
     return Given((Calls(ANY_CALL, tuple(Comparison(name, "given") for name in named)),), said)
+
+
+def _all_calls(p: Parts) -> Given | None:
+    """`All calls must use environment staging`: all that have it."""
+    wanted: Wanted = p["p"]
+    named = all(one.op in ("in", "not in") for one in wanted.every)
+    if not named or (wanted.lone and not takes_words(p["f"])):
+        return None
+    broken = tuple(one.contrary for one in wanted.every) if "h" not in p else wanted.every
+    said = about(p["f"], Broken(broken, wanted.lone))
+    return Given((Calls(ANY_CALL, (Comparison(p["f"], "given"),)),), said) if said else None
 
 
 def free_field(grammar: Grammar, at: int) -> Iterator[Found]:
@@ -312,6 +324,8 @@ def _against(op: Op) -> Callable[[Parts], Wanted | None]:
     return lambda p: None if is_done(p["o"]) else Wanted((Comparison((), op, "number", other=p["o"]),))
 
 
+_USE = "use|have|be_for|be_in|go_to|target|carry|be_on|touch|hit|run_in|happen_in|concern|name|give|pass"
+_USES = "use|uses|have|has|go_to|goes_to|target|targets|carry|carries|touch|touches|hit|hits|run_in|runs_in"
 _TOUCH = (
     "hit|affect|touch|reach|remove|process|return|change|involve|concern|comprise|cover|include|delete|write"
     "|export|load|update|insert|modify|read|move|copy|send|create|take|carry"
@@ -413,6 +427,24 @@ FITTING: dict[str, Rule] = {
         ("may_only|can_only", lambda p: "must"),
     ],
     "main": [
+        (
+            f"all|every|each|any call|calls|tool_call|tool_calls {SHOULD}|may_only|can_only [always|only] "
+            f"{_USE} {{f:plain field}} [of] {{p:said}} [only]",
+            _all_calls,
+        ),
+        (
+            f"all|every|each|any call|calls|tool_call|tool_calls {_USES} {{f:plain field}} [of] {{p:said}} "
+            "[only]",
+            _all_calls,
+        ),
+        (
+            f"no call|calls|tool_call {CAN}|{SHOULD} [ever] {_USE} {{f:plain field}} [of] {{p:said}}",
+            lambda p: _all_calls({**p, "h": "never"}),
+        ),
+        (
+            f"no call|calls|tool_call {_USES} {{f:plain field}} [of] {{p:said}}",
+            lambda p: _all_calls({**p, "h": "never"}),
+        ),
         (f"{{e:called}} {{h:none may}} [ever] {_TOUCH} {{s:size}}", _each_touches),
         (
             f"{{e:called}} {{h:all must}} {_TOUCH} {{s:size}}",

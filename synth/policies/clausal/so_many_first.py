@@ -192,6 +192,10 @@ SO_MANY_FIRST: dict[str, Rule] = {
             "unless|until|before {w:so many who} have [already] {d:having}",
             lambda p: _so_many("so many", lambda q: Fact((q["d"],), "perfect"))({**p, "o": p["w"]}),
         ),
+        (
+            "after|once|when|if|as_soon_as {w:so many who} have [already] {d:having}",
+            lambda p: _so_many("after so many", lambda q: Fact((q["d"],), "perfect"))({**p, "o": p["w"]}),
+        ),
         ("unless|until|before {f:what} {o:how often by whom}", _so_many("so many", lambda p: p["f"])),
         (f"after|following|with|upon {{m:many of it}} [{BEFORE}]", _so_many("after so many", _nouns)),
         ("after|if|when|once {f:fact} {o:how often by whom}", _so_many("after so many", lambda p: p["f"])),

@@ -143,6 +143,27 @@ def test_values_in_other_words(sentence: str, means: str) -> None:
     assert reading(sentence) == means
 
 
+@pytest.mark.parametrize(("sentence", "means"), [
+    ("Nobody grants access to himself: granted_by and user must differ.",
+     "No call of grant_access with granted_by equal to its user."),
+    ("All calls must use environment staging.",
+     'No call of any tool whose environment is given and with environment other than "staging".'),
+    ("No call may use environment prod.",
+     'No call of any tool whose environment is given and with environment "prod".'),
+    ("Grant access never with role admin", 'No call of grant_access with role "admin".'),
+    ("Cards only of 50 or 100.", "No call of issue_card with amount other than 50 or 100."),
+    ("Deletions of over 1000 rows: approve the transfer first",
+     "Each call of delete_rows with rows over 1000 needs an earlier success of approve_transfer."),
+    ("Role admin accesses need approve loan first.",
+     'Each call of grant_access with role "admin" needs an earlier success of approve_loan.'),
+    ("Loans over 5000 need two approvals by different officers for the same loan id.",
+     "Before each call of pay_out_loan with amount over 5000, 2 successes of approve_loan with the same "
+     "loan_id, with different officer must have ended."),
+])  # fmt: skip
+def test_which_calls_are_meant_is_told_by_what_is_said_of_them(sentence: str, means: str) -> None:
+    assert reading(sentence) == means
+
+
 @pytest.mark.parametrize("sentence", [
     "Never change the account number.", "Restart only stateless services.", "Only admins may be restarted.",
     "Never deploy and restart.", "Never approve a transfer with approver consent.",
