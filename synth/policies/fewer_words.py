@@ -51,7 +51,7 @@ _OF_A_CONVERSATION = (
     r"|the|the same|the whole) (?:conversation|session)"
     r"(?=$|[,.:]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
     r"|at|if|unless|after|before|once|until|without|that|which|where)\b)"
-    r"|^(?:an?|any|each|every|no|the|one|(?:a|any|each|no) single|any one|no one) (?:conversation|session) "
+    r"|(?:^|, (?:then )?)(?:an?|any|each|every|no|the|one|(?:a|any|each|no) single|any one|no one) (?:conversation|session) "
     r"(?:(?:must|may|can|should|shall|has|needs|is|that|which|without|with|always|never|does|will|only)\b"
     r"|[a-z]+[^s]s\b(?! (?:must|may|can|should|shall|is|are)\b))"
     r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"

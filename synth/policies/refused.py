@@ -279,6 +279,8 @@ def _clauses(body: str, names: Names, forms: Sequence[Form]) -> Iterator[tuple[s
     """The ways to read a sentence by the grammar of clauses: what the language says, and its rule."""
     for said in clausal.read(body, tuple(names.actions)):
         rule = _rule_of(said, names.with_alternatives(said) or names, forms)
+        if rule is None and (wider := names.with_exceptions(said)) is not None:
+            rule = _phrased(said, wider, forms)
         if rule is not None:
             yield said, rule
 

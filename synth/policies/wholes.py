@@ -199,9 +199,6 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?:after|once) (?P<a>{_ACT}){_HAPPENS},? (?P<said>(?:nothing(?: else| more)?|no (?:further "
      rf"|more |other )?(?:tool )?calls?) "
      rf"(?:{MAY}|{SHOULD}) (?:follow|happen|be made)(?: any ?more)?(?: {_IN_RUN})?)", "<nothing>"),
-    (rf"(?P<a>{_ACT}) (?P<said>(?:{NO}) (?:be|happen as) the (?:very )?first {_ONE_CALL}(?: {_IN_RUN})?)",
-     "!that a call is not the first one is not in the language; what must come first is said as "
-     "'ACTION must happen before <a>'"),
     (rf"(?P<a>{_ACT}) (?P<said>(?:{NO}) (?:be|happen as) the (?:very )?last {_ONE_CALL}(?: {_IN_RUN})?)",
      "!that a call is not the last one is not in the language; what must come after it is said as "
      "'<a> must be followed by ACTION'"),

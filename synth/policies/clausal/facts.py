@@ -19,6 +19,7 @@ from synth.policies.clausal.words import (
     NOT_BEEN,
     SUCCEEDED,
     SUCCEEDS,
+    WAS_CALLED,
 )
 
 
@@ -186,16 +187,16 @@ FACTS: dict[str, Rule] = {
         (f"{AGENT} {{e:does}}", _fact("present")),
         (f"{AGENT} {{e:does}} {{m:mods}}", _fact("present")),
         (
-            f"{{es:events}} {SUCCEEDS}|{SUCCEEDED} [successfully|{BEFORE}]",
+            f"{{es:events}} {SUCCEEDS}|{SUCCEEDED}|{WAS_CALLED} [successfully|{BEFORE}]",
             lambda p: Fact(p["es"][0], "perfect", p["es"][1]),
         ),
         (
             f"{{es:events}} {NOT_BEEN}|has_not|have_not|did_not made|done|happened|happen"
-            f"|succeeded|succeed [{BEFORE}|yet]",
+            f"|succeeded|succeed|called|used|invoked|executed|run [{BEFORE}|yet]",
             lambda p: Fact(p["es"][0], "not", p["es"][1]),
         ),
         (
-            f"no {{es:events}} {SUCCEEDED}|has_been_made|was_made",
+            f"no {{es:events}} {SUCCEEDED}|{WAS_CALLED}|has_been_made|was_made",
             lambda p: Fact(p["es"][0], "not", p["es"][1]),
         ),
         (

@@ -64,14 +64,6 @@ def _waits(p: Parts) -> Demand | None:
     return _pair("needs", "a", "f")(p)
 
 
-def _adjacent(fact: str) -> Callable[[Parts], Adjunct | None]:
-    def made(p: Parts) -> Adjunct | None:
-        found: Fact = p[fact]
-        return None if found.aspect in ("not", "running") else Adjunct("adjacent", found)
-
-    return made
-
-
 def _next(p: Parts) -> Demand | None:
     """`The next call after a refund must be a receipt`, of what has happened and not of what has not."""
     return None if p["a"].aspect in ("not", "running") else _pair("next")(p)
@@ -119,13 +111,6 @@ _OTHERS = (
 )
 _RUNS = f"{RUNS}|each_and_every_run"
 _ONE_RUN = "every_run|each_run|a_run|the_run|any_run"
-_NOTHING_BETWEEN = (
-    "with_nothing_in_between|with_nothing_else_in_between|and_nothing_in_between"
-    "|with_no_other_call_in_between"
-    "|with_no_call_in_between|without_anything_in_between|with_nothing_between_them"
-    "|with_no_other_calls_in_between"
-    "|without_any_other_call_in_between|and_nothing_else_in_between|with_no_other_step_in_between"
-)
 _AT_ONCE = (
     "as_the_very_next_call|as_the_next_call|as_its_next_call|as_the_next_step|as_the_very_next_step|at_once"
     "|with_nothing_in_between|with_no_other_call_in_between|with_no_call_in_between"
@@ -487,8 +472,6 @@ FRAMES: dict[str, Rule] = {
             lambda p: Adjunct("at first"),
         ),
         (f"at_the_end_of|at_the_very_end_of {_RUNS}", lambda p: Adjunct("at last")),
-        (f"{RIGHT} before {{f:what}} [,] {_NOTHING_BETWEEN}", _adjacent("f")),
-        ("before {f:what} [,] " + _NOTHING_BETWEEN, _adjacent("f")),
         ("having [already|successfully] {e:having} [,]", nouned("after")),
         (
             "from the_moment|the_time|the_point [that|when|at_which] {f:fact} [on]",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, Fact
-from synth.policies.clausal.words import AGENT, RIGHT, SHOULD
+from synth.policies.clausal.words import AGENT, NOTHING_BETWEEN, RIGHT, SHOULD
 from synth.policies.patterns import compiled
 
 Events = tuple[tuple[Event, ...], str]
@@ -68,16 +68,22 @@ _JUST_BEFORE = "|".join((
     *(f"{lead}_the_{last}_{call}{it}" for lead in ("in", "as") for last in _LAST.split("|")
       for call in _A_CALL.split("|") for it in ("", "_before_it", "_before_that")),
 ))  # fmt: skip
-_NOTHING_BETWEEN = "|".join(
-    f"{lead}{none}{where}"
-    for lead in ("", "with_", "and_", "and_with_")
-    for none in ("nothing", "nothing_else", "no_other_call", "no_call", "no_other_calls", "no_other_step",
-                 "no_calls", "no_other_action", "no_other_tool_call", "without_anything",
-                 "without_any_other_call", "without_another_call")
-    for where in ("_in_between", "_between", "_between_them", "_between_the_two", "_between_the_2")
-)  # fmt: skip
 _BEFORE_IT = f"the [very] {_A_CALL} {RIGHT} before [it|that|them]"
 _LAST_BEFORE_IT = f"the [very] {_LAST} {_A_CALL} [before] [it|that|them]"
+_PREVIOUS_TO_IT = (
+    "the [very] previous|preceding|immediately_preceding|directly_preceding|immediately_prior|prior"
+    f" {_A_CALL} [before] [it|that|them]"
+)
+_THE_LAST_BEFORE_IT = f"the [very] last {_A_CALL} before it|that|them"
+"""Without `before it` the last call is that of the run."""
+_STANDS = (
+    "comes|come|goes|go|happens|happen|runs|run|stands|stand|is_called|are_called|is_made|are_made|is_done"
+    "|are_done|takes_place|is_run|gets_called|is_used|belongs|belong|is_placed|occurs|occur|is|are"
+)
+_MUST_STAND = (
+    "come|go|happen|run|stand|be|be_called|be_made|be_done|take_place|be_run|be_used|occur|be_placed|be_invoked"
+    "|be_executed|immediately_come"
+)
 _AT_ONCE = "immediately|at_once|directly|straight_away|right_away"
 _INTEND = (
     "want_to|wants_to|are_about_to|is_about_to|are_going_to|is_going_to|intend_to|intends_to|plan_to|plans_to"
@@ -100,8 +106,8 @@ JUST_BEFORE: dict[str, Rule] = {
     ],
     "adjunct": [
         (_JUST_BEFORE, lambda p: Adjunct("just before")),
-        (_NOTHING_BETWEEN, lambda p: Adjunct("none between")),
-        (f"{_AT_ONCE} [,] {_NOTHING_BETWEEN}", lambda p: Adjunct("none between")),
+        (NOTHING_BETWEEN, lambda p: Adjunct("none between")),
+        (f"{_AT_ONCE} [,] {NOTHING_BETWEEN}", lambda p: Adjunct("none between")),
         (f"unless|except_when {{f:what}} {_JUST_BEFORE}", _adjunct("unless just before")),
         ("unless|except_when {e:call_before}", _adjunct("unless just before")),
         (f"without [first] {{e:event}} {_JUST_BEFORE}", _adjunct("unless just before")),
@@ -125,7 +131,9 @@ JUST_BEFORE: dict[str, Rule] = {
         (f"{{a:events}} needs|requires|need|require|takes|must_have {{b:events}} {_JUST_BEFORE}", _needs),
         (f"{_BEFORE_IT} {SHOULD}|is [always] [be|to_be] {{e:events}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
-        (f"{_LAST_BEFORE_IT} {SHOULD}|is [always] [be|to_be] {{e:events}}",
+        (f"{_PREVIOUS_TO_IT} {SHOULD}|is [always] [be|to_be] {{e:events}}",
+         lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
+        (f"{_THE_LAST_BEFORE_IT} {SHOULD}|is [always] [be|to_be] {{e:events}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
         (f"{_BEFORE_IT} {SHOULD} [always] {{e:acts}}",
          lambda p: Demand("call before", p["e"][0], joint=p["e"][1])),
@@ -133,8 +141,8 @@ JUST_BEFORE: dict[str, Rule] = {
          _needs),
         (f"{{b:events}} {SHOULD}|is|are [always] [be] the [very] {_LAST} {_A_CALL} before {{a:events}}",
          _needs),
-        (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
-        (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{_NOTHING_BETWEEN}]", _needs),
+        (f"{{a:events}} ,|:|-> {{b:events}} {_JUST_BEFORE} [,] [{NOTHING_BETWEEN}]", _needs),
+        (f"{{a:events}} ,|:|-> {{b:acts}} {_JUST_BEFORE} [,] [{NOTHING_BETWEEN}]", _needs),
         (f"{{a:events}} ,|:|-> [always|must_be] {RIGHT} preceded_by|after {{b:events}}", _needs),
         (f"{{a:events}} ,|:|-> [always|must_be] preceded {RIGHT} by {{b:events}}", _needs),
         (f"{{a:events}} [always] comes|come|goes|go|happens|happen {RIGHT} after {{b:events}}", _needs),
@@ -144,6 +152,12 @@ JUST_BEFORE: dict[str, Rule] = {
          _call_before),
         (f"the [very] [last|final|previous] {_A_CALL} before {{f:what}} {SHOULD}|is [always] [be|to_be]"
          f" {{b:events}}", _call_before),
+        (f"{{b:events}} [always|only] {_STANDS} [always] {RIGHT} before|prior_to|ahead_of {{f:what}}",
+         _call_before),
+        (f"{{b:events}} {SHOULD} [always] {_MUST_STAND} {RIGHT} before|prior_to|ahead_of {{f:what}}",
+         _call_before),
+        (f"{{b:events}} [always] {RIGHT} precedes|precede {{a:events}}", _needs),
+        (f"{{b:events}} {SHOULD} [always] {RIGHT} precede {{a:events}}", _needs),
         ("{e:events}", lambda p: Demand("bare", p["e"][0], joint=p["e"][1])),
     ],
 }  # fmt: skip

@@ -41,6 +41,7 @@ class Meaning:
     ) -> Meaning:
         """With what stands right behind the actions of the main clause."""
         demand, adjuncts = _repeated(demand, adjuncts)
+        adjuncts = _none_between(demand, _each_once(adjuncts))
         beside = dict.fromkeys(a for e in (*demand.events, *demand.others) for a in e.beside)
         return cls(*_but_some(demand, (*adjuncts, *beside)), actions, phrases)
 
@@ -347,6 +348,31 @@ def _repeated(demand: Demand, adjuncts: Sequence[Adjunct]) -> tuple[Demand, Sequ
         return demand, adjuncts
     meant = (replace(told[0], outcome="", beside=()),)
     return demand, [_with_what(a, meant) for a in adjuncts]
+
+
+_NEXT_TO_IT = ("adjacent", "next", "comes next", "next to failure", "call before", "inverted")
+"""Demands on what comes directly before or after."""
+_AT_ONCE = ("adjacent", "straight after", "just before", "next call", "straight after failed")
+_SAID_AGAIN = ("before all", "at first", "at last", "none between", "next call", "always", "first")
+"""Adjuncts that say the same when they are said twice: `first of all ..., before any other call`."""
+
+
+def _each_once(adjuncts: Sequence[Adjunct]) -> list[Adjunct]:
+    again = [a.kind in _SAID_AGAIN and any(a.kind == b.kind for b in adjuncts[:n])
+             for n, a in enumerate(adjuncts)]  # fmt: skip
+    return [a for a, said in zip(adjuncts, again, strict=True) if not said]
+
+
+def _none_between(demand: Demand, adjuncts: Sequence[Adjunct]) -> list[Adjunct]:
+    """`Directly before B, nothing in between` is said twice; `before B, nothing in between` says it."""
+    if not any(a.kind == "none between" for a in adjuncts):
+        return [*adjuncts]
+    others = [a for a in adjuncts if a.kind != "none between"]
+    if demand.kind in _NEXT_TO_IT or any(a.kind in _AT_ONCE for a in others):
+        return others
+    if any(a.kind == "before" and a.fact is not None for a in others):
+        return [replace(a, kind="adjacent") if a.kind == "before" else a for a in others]
+    return [*adjuncts]
 
 
 def _but_some(demand: Demand, adjuncts: tuple[Adjunct, ...]) -> tuple[Demand, tuple[Adjunct, ...]]:

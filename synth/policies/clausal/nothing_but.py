@@ -179,7 +179,11 @@ NOTHING_BUT: dict[str, Rule] = {
     ],
     "adjunct": [
         ("{x:but}", lambda p: p["x"]),
-        ("[and] nothing else|more", lambda p: Adjunct("nothing else")),
+        (
+            f"[and|but] nothing else|more|other [at_all|whatsoever] [{AGAIN}]",
+            lambda p: Adjunct("nothing else"),
+        ),
+        (f"[and|but] no [{_MORE}] {_CALLS} [at_all|whatsoever] [{AGAIN}]", lambda p: Adjunct("nothing else")),
         (
             "from_then_on|from_there_on|from_that_point_on|from_that_moment_on|from_this_point_on|from_now_on"
             "|from_then_onwards|from_that_point_onwards|from_then|thereafter",

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from synth.policies.clausal.demands import demanding
-from synth.policies.clausal.matching import Rule
+from synth.policies.clausal.facts import passive
+from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand
 from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, MAY, NO, NOBODY, RUNS, SHOULD
 
 _RUNS = f"{RUNS}|each_and_every_run|all_the_runs|no_matter_which_run"
 _ONE_RUN = "every_run|each_run|a_run|the_run|any_run|all_runs|runs|your_run|its_run|your_work|its_work"
-_STEPS = "call|step|action|thing|tool_call|tool|move|calls|task|thing_to_do|act|operation"
-_OF_RUNS = (
-    "of_every_run|of_each_run|of_a_run|of_any_run|of_the_run|in_every_run|in_each_run|in_a_run|in_any_run"
-    "|in_the_run|of_all_runs|in_all_runs|of_its_run|of_your_run"
+_STEPS = (
+    "call|step|action|thing|tool_call|tool|move|calls|task|thing_to_do|thing_to_happen|act|operation|thing_done"
+    "|tool_called|tool_used"
 )
+_OF_RUNS = "|".join((
+    *(f"{within}_{every}run" for within in ("of", "in", "within")
+      for every in ("every_", "each_", "a_", "any_", "the_", "the_whole_", "the_entire_",
+                    "its_", "your_", "one_")),
+    "of_all_runs", "in_all_runs", "of_runs", "in_runs",
+    *(f"{that}{run}_{does}" for that in ("", "that_") for run in ("a_run", "the_run", "every_run")
+      for does in ("does", "makes", "contains", "has", "calls")),
+))  # fmt: skip
 _DOES = "does|makes|calls|takes|do|make|call|use|uses|runs"
 _CALLED = "called|made|done|used|run|taken|executed|performed|invoked|to_be_called|to_be_used|to_be_made"
 _WHOSE = (
@@ -34,15 +44,27 @@ _ALL_OTHERS = (
     "everything_else|anything_else|all_else|every_other_call|any_other_call|all_other_calls|every_other_tool"
     "|any_other_tool|all_other_tools|every_other_step|any_other_step|every_other_action|any_other_action"
 )
+_IS = (
+    "comes|come|goes|go|happens|happen|is|are|runs|run|is_called|are_called|is_made|are_made|is_done|are_done"
+    "|gets_called|takes_place|stands|is_used|is_run"
+)
+_DOES_NOT = "never|not|do_not|does_not"
 _BE = "be|be_called|be_made|be_done|be_used|be_run|be_executed|come|happen|be_invoked|go|be_taken|run"
+
+
+def _not_so(kind: str) -> Callable[[Parts], Demand]:
+    """What no run may begin or end with; of several each is forbidden."""
+    return lambda p: Demand(f"not {kind}", p["e"][0], joint="or")
 
 
 def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[str, Rule]:
     """All that is said of the first call, or of the last."""
     said, verb = f"{kind}_call", f"{kind}_verb"
-    ends = demanding(kind)
+    ends, banned = demanding(kind), _not_so(kind)
+    done = demanding(kind, make=passive)
     of_runs = f"[{_OF_RUNS}]" if kind == "first" else _OF_RUNS
-    """`A must come last` alone may allow that it never comes."""
+    """`A must come last` alone may allow that it never comes; in a run with a B it may not."""
+    of_such = demanding(f"comes {kind}")
     return {
         said: [
             (
@@ -86,8 +108,36 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             (f"{{e:events}} {SHOULD} [always] {_BE} {where} [{_OF_RUNS}]", ends),
             (f"{{e:events}} {SHOULD} [always] {_BE} {order} {of_runs} [,] [always]", ends),
             (f"{{e:events}} {SHOULD} always {_BE} {order}", ends),
-            (f"{{e:events}} [always] comes|goes|happens|is {order} {of_runs} [,] [always]", ends),
-            (f"{{e:events}} [always] comes|goes|happens|is {where} [{_OF_RUNS}] [,] [always]", ends),
+            (f"{{e:events}} [always] {_IS} {order} {of_runs} [,] [always]", ends),
+            (f"{{e:events}} always {_IS} {order}", ends),
+            (f"{{e:events}} {_IS} {order}", of_such),
+            (f"{{e:events}} {SHOULD} {_BE} {order}", of_such),
+            (f"{{t:object}} {SHOULD} be {{d:past}} {order}", demanding(f"comes {kind}", make=passive)),
+            (f"{{e:acts}} {order}", of_such),
+            (f"{{e:events}} {_IS} {order} [,] always", ends),
+            (f"{{e:events}} [always] {_IS} {where} [{_OF_RUNS}] [,] [always]", ends),
+            (f"always {{e:acts}} {order} [{_OF_RUNS}]", ends),
+            (f"{{e:acts}} {order} {_OF_RUNS} [,] [always]", ends),
+            (f"{{e:acts}} {order} [,] always", ends),
+            (f"{{t:object}} {SHOULD} always be {{d:past}} {order} [{_OF_RUNS}]", done),
+            (f"{{t:object}} is|are always {{d:past}} {order} [{_OF_RUNS}]", done),
+            (f"{{t:object}} {SHOULD} be {{d:past}} {order} {_OF_RUNS}", done),
+            # what it must not be
+            (f"{_RUNS}|{AGENT} {NO} [ever] {{v:{verb}}} {{e:events}}", banned),
+            (f"{_RUNS}|{AGENT} {_DOES_NOT} [ever] {{v:{verb}}} {{e:events}}", banned),
+            (f"never|do_not [ever] {{v:{verb}}} {{e:events}}", banned),
+            (f"{NOBODY}|no_run|no_runs {ALLOWED} [ever] {{v:{verb}}} {{e:events}}", banned),
+            (f"no_run|no_runs [ever] {{v:{verb}}} {{e:events}}", banned),
+            (f"it is [strictly] {BANNED} to {{v:{verb}}} {{e:events}}", banned),
+            (f"it is [strictly] {BANNED} for {_RUNS}|{AGENT} to {{v:{verb}}} {{e:events}}", banned),
+            (f"{{o:{said}}} {NO} [ever] be {{e:events}}", banned),
+            (f"{{o:{said}}} is|are never|not {{e:events}}", banned),
+            (f"{{e:events}} {NO} [ever] be [{_CALLED}] [as] {{o:{said}}}", banned),
+            (f"{{e:events}} is|are never|not [{_CALLED}] [as] {{o:{said}}}", banned),
+            (f"{{e:events}} {NO} [ever] {_BE} {order} {_OF_RUNS}", banned),
+            (f"{{e:events}} {_DOES_NOT} [ever] {_IS} {order} {_OF_RUNS}", banned),
+            (f"no {{e:events}} {ALLOWED} [ever] be [{_CALLED}] [as] {{o:{said}}}", banned),
+            (f"no {{e:events}} as {{o:{said}}}", banned),
             (f"{{e:event}} [,] always {order} [{_OF_RUNS}]", lambda p: Demand(kind, (p["e"],))),
             (f"{{e:event}} {order} , always", lambda p: Demand(kind, (p["e"],))),
             (f"{{e:event}} , [always] {{o:{said}}}", lambda p: Demand(kind, (p["e"],))),

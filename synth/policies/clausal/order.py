@@ -116,11 +116,6 @@ def _only_such(p: Parts) -> Demand | None:
     return Demand("only", (which(then, Fact((first,), "perfect")),))
 
 
-def _straight_after(p: Parts) -> Adjunct | None:
-    found: Fact = p["f"]
-    return None if found.aspect in ("not", "running") else Adjunct("straight after", found)
-
-
 def _once_done(p: Parts) -> Adjunct | None:
     """`Once banned, a user ...`."""
     event = by_it(p)
@@ -177,14 +172,13 @@ def _ends_after(p: Parts) -> Demand | None:
 
 _ASKS = "requires|needs|takes|presupposes|require|need|take|presuppose|must_have|calls_for|call_for"
 _DONE = "finished|completed|done|over|complete|through|concluded|finalised|finalized"
+_SUCH_RUNS = f"{A_RUN}|every_run|each_run|all_runs|all_the_runs|any_of_the_runs|one_run"
+_HAS = (
+    "has|contains|includes|makes|holds|have|contain|include|make|hold|had|contained|included|involves|involve"
+)
 _EVERY_RUN = "every_run|each_run|any_run|each_and_every_run"
 _RECEIVES = "get|receive|be_given|be_sent|obtain"
 _RECEIVED = "gets|get|receives|receive|is_given|is_sent|are_given|are_sent"
-_NOTHING_BETWEEN = (
-    "nothing_in_between|nothing_else_in_between|and_nothing_in_between|no_call_in_between"
-    "|no_other_call_in_between|nothing_between_them|without_anything_in_between|nothing_comes_between"
-    "|with_nothing_in_between|with_nothing_else_in_between|with_no_other_call_in_between"
-)
 _STEP = "call|step|action|tool_call|thing"
 _AT_ONCE = "at_once|immediately|directly|straight_away|right_away"
 _NEXT = "the|your|its [very] next call|step|action|tool_call|thing [made]"
@@ -277,8 +271,16 @@ ORDER: dict[str, Rule] = {
         (f"a run without {{es:events}} {NO} {HAPPEN}", _least),
         (f"[the] [very] {_FIRST} {CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("first")),
         (f"[the] [very] {_LAST} {CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("last")),
-        (f"{A_RUN} {{a:of_a_run}} {SHOULD} [always] end|finish|close with|by|in {{b:events}}", _ends_after),
-        (f"{A_RUN} {{a:of_a_run}} [always] ends|finishes|closes with|by|in {{b:events}}", _ends_after),
+        (
+            f"{_SUCH_RUNS} {{a:of_a_run}} {SHOULD} [always] end|finish|close|conclude with|by|in|on"
+            f" {{b:events}}",
+            _ends_after,
+        ),
+        (
+            f"{_SUCH_RUNS} {{a:of_a_run}} [always] ends|finishes|closes|concludes|end|finish|close"
+            f" with|by|in|on {{b:events}}",
+            _ends_after,
+        ),
         (f"in|within|during {_EVERY_RUN} [,] [either] {{es:events}} {SHOULD} {HAPPEN}", _least),
         (
             f"in|within|during {_EVERY_RUN} [,] {AGENT} {SHOULD} [either] {{es:acts}}",
@@ -290,7 +292,7 @@ ORDER: dict[str, Rule] = {
         ("that|which [also] {e:did}", lambda p: ((p["e"],), "")),
         ("that|which [also] {e:does} or {g:does}", _list("or")),
         ("that|which [also] {es:does_any}", lambda p: p["es"]),
-        ("that|which [also] has|contains|includes|makes|holds {es:events}", lambda p: p["es"]),
+        (f"that|which [also] {_HAS} {{es:events}}", lambda p: p["es"]),
         ("with {es:events}", lambda p: p["es"]),
         ("in_which|where [also] {f:fact}", lambda p: (p["f"].events, p["f"].joint)),
         ("in_which|where {es:events} happens|happened|occurs", lambda p: p["es"]),
@@ -302,12 +304,17 @@ ORDER: dict[str, Rule] = {
     ],
     "adjunct": [
         (f"{RIGHT} after {{f:failure}}", lambda p: Adjunct("straight after failed", p["f"])),
-        (f"in {A_RUN} {{a:of_a_run}}", _in_such_a_run),
+        (f"in|during|within|for {_SUCH_RUNS} {{a:of_a_run}}", _in_such_a_run),
+        (f"if|when|whenever|where {_SUCH_RUNS}|the_run|it [also] {_HAS} {{a:events}}", _in_such_a_run),
+        (
+            "if|when|whenever|where there is|was|were|are|has_been|have_been {a:events} in|during"
+            f" {_SUCH_RUNS}|the_run",
+            _in_such_a_run,
+        ),
         (
             f"before|until|unless_before {{es:events}} {_STARTS}",
             lambda p: Adjunct("before", Fact(p["es"][0], "present", p["es"][1])),
         ),
-        (f"{RIGHT} after {{f:what}} [,] {_NOTHING_BETWEEN}", lambda p: _straight_after(p)),
     ],
     "leading": [
         (

@@ -88,7 +88,7 @@ _OF_ITSELF = (
     "second", "no two", "two", "in a row", "fail", "succeed",
 )  # fmt: skip
 """Demands that compare calls of an action with one another, or name two."""
-_RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
+_RELATIVE = r"\b(?:(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}|runs )$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
 TIMES = (CLOCK, SPANS, DEADLINES, DURATIONS, TOGETHER, JUST_BEFORE)
 _ANYBODY_COUNTS = 9

@@ -98,7 +98,11 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
         return None
     if m.has("from then") and m.demand.kind not in ("never", "never but", "only these", "then only", "stop"):
         return None
-    if m.demand.kind == "may" and not only and not (m.has("no sooner") or m.has("no later")):
+    if (
+        m.demand.kind == "may"
+        and not only
+        and not (m.has("no sooner") or m.has("no later") or m.has("nothing else"))
+    ):
         return None
     if m.later and m.demand.kind in _BEFORE_IT:
         return None

@@ -21,6 +21,7 @@ from synth.policies.clausal.ways_of_following import (
     within_leading,
 )
 from synth.policies.clausal.ways_of_order import (
+    ALONE_WAYS,
     NEXT_WAYS,
     NONE_BEFORE_WAYS,
     ORDER_WAYS,
@@ -45,6 +46,7 @@ from synth.policies.clausal.ways_of_times import (
     HAVING_TIMES,
     MUST_TIMES,
     NEVER_TIMES,
+    NOT_SOONER,
     ONLY_TIMES,
     OTHER_TIMES,
     beside,
@@ -350,6 +352,7 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
 WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     **ORDER_WAYS,
     **OTHER_TIMES,
+    "may": {**NOT_SOONER, **ALONE_WAYS},
     "never": _NEVER,
     "blocked": _BLOCKED,
     "only": _ONLY,
@@ -415,15 +418,17 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
     "first": {
         (): lambda m: f"The first call must be {m.a}",
-        ("none before",): lambda m: f"The first call must be {m.a}",
+        **{
+            (k,): lambda m: f"The first call must be {m.a}" for k in ("none before", "before all", "at first")
+        },
     },
     "last": {
         (): lambda m: f"The last call must be {m.a}",
-        ("none after",): lambda m: f"The last call must be {m.a}",
-        ("if",): if_perfect(last_if("if")),
-        ("after",): last_if("after"),
-        ("in such a run",): last_if("in such a run"),
+        **{(k,): lambda m: f"The last call must be {m.a}" for k in ("none after", "at last")},
+        **{(kind,): last_if(kind) for kind in ("if", "after", "every", "in such a run")},
     },
+    "comes last": {(kind,): last_if(kind) for kind in ("if", "after", "every", "in such a run")},
+    "not first": {(): lambda m: f"The first call must be any tool but {m.a}"},
     "takes": {(): takes_at_most},
     "sum": {
         (): _summed(),

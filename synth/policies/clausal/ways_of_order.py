@@ -94,13 +94,37 @@ def last_if(kind: str) -> Way:
 
 
 def only_these(kind: str) -> Way:
-    """`Only A may happen after B`."""
-    return lambda m: f"any tool but {m.e} must never happen after {m.b(kind)}"
+    """`Only A may happen after B`, `after B, A is allowed, nothing else`."""
+    return lambda m: f"any tool but {_free(m)} must never happen after {m.b(kind)}"
+
+
+def _free(m: Meaning) -> str:
+    """What alone is allowed: each of several."""
+    return m.named(m.demand.others or m.demand.events, "or")
+
+
+def till_then_only(kind: str, *, leads: bool = False) -> Way:
+    """`Until B, only A may be called`: B is needed before any other call.
+
+    `leads`: behind `the agent may only A`, `until B` says when that is allowed.
+    """
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of(kind)
+        if m.later or (leads and not adjunct.leads):
+            return None
+        return f"{m.b(kind)} must happen before any tool but {_free(m)}"
+
+    return way
+
+
+_TILL = ("before", "until", "unless")
+TILL_THEN: Mapping[tuple[str, ...], Way] = {(kind,): till_then_only(kind) for kind in _TILL}
 
 
 def _only_after_failure(m: Meaning) -> str:
     """`After a failed migration only a health check is allowed`."""
-    return f"If {m.b('failed')} fails, any tool but {m.e} must never happen afterwards"
+    return f"If {m.b('failed')} fails, any tool but {_free(m)} must never happen afterwards"
 
 
 def then_only(kind: str) -> Way:
@@ -184,10 +208,19 @@ NONE_BEFORE_WAYS: Mapping[tuple[str, ...], Way] = {
     ("before", "every"): none_before("every"),
 }
 
+ALONE_WAYS: Mapping[tuple[str, ...], Way] = {
+    **{tuple(sorted((kind, "nothing else"))): till_then_only(kind) for kind in _TILL},
+    ("after", "nothing else"): only_these("after"),
+    ("if", "nothing else"): if_perfect(only_these("if")),
+    ("failed", "nothing else"): _only_after_failure,
+}
+"""What is allowed, and nothing else: `after B you may A, nothing else`."""
+
 ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "chain": {(): in_turn},
     "never but": {
+        **TILL_THEN,
         ("failed",): _only_after_failure,
         (): lambda m: f"any tool but {m.e} must never happen",
         ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
@@ -201,12 +234,15 @@ ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ),
     },
     "only these": {
+        **TILL_THEN,
         ("failed",): _only_after_failure,
         ("after",): only_these("after"),
         ("if",): if_perfect(only_these("if")),
         ("topic",): later_only(only_these("topic")),
     },
     "then only": {
+        **{(kind,): till_then_only(kind, leads=True) for kind in _TILL},
+        **{tuple(sorted((kind, "nothing else"))): till_then_only(kind) for kind in _TILL},
         ("failed",): lambda m: _only_after_failure(m) if m.of("failed").leads else None,
         ("after",): then_only("after"),
         ("if",): if_perfect(then_only("if")),

@@ -183,7 +183,7 @@ MUST_TIMES: Mapping[tuple[str, ...], Way] = {
 _CALL_BEFORE: Mapping[tuple[str, ...], Way] = {
     (kind,): _directly_before(kind) for kind in ("every", "if", "intended", "headline")
 }
-_NOT_SOONER: Mapping[tuple[str, ...], Way] = {
+NOT_SOONER: Mapping[tuple[str, ...], Way] = {
     ("no sooner",): _never_within("no sooner", "no sooner"),
     ("no later",): lambda m: f"{m.a} must start within {m.d('no later')} after {m.b('no later')}",
 }
@@ -196,7 +196,6 @@ HAVING_TIMES: Mapping[tuple[str, ...], Way] = {
 }
 """What must have been done before, and how lately: `the pin must have been checked in the last hour`."""
 OTHER_TIMES: Mapping[str, Mapping[tuple[str, ...], Way]] = {
-    "may": _NOT_SOONER,
     "no two": {("too soon",): _spaced("too soon"), ("time",): _spaced("time")},
     "without": {("then within",): _answer_in("then within"), ("time",): _answer_in("time")},
     "then soon": {

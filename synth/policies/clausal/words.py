@@ -111,6 +111,13 @@ SUCCEEDS = (
     "|is_completed|are_completed|came_first|has_come_first|came_before|has_come_before|came_earlier"
     "|succeeds_again|passes_again|has_succeeded_again|works|worked|has_worked|works_again|worked_again"
 )
+WAS_CALLED = "|".join((
+    *(f"{was}_{called}" for was in ("was", "were", "is", "are", "gets", "get", "got", "has_been", "have_been",
+                                    "has_already_been", "was_already")
+      for called in ("called", "used", "invoked", "executed", "run")),
+    "ran", "has_run", "have_run",
+))  # fmt: skip
+"""Of an action by its name: that it was called."""
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
 BEFORE = (
     "first|before|beforehand|already|earlier|so_far|by_then|up_to_then|until_then|before_that|earlier_on"
@@ -122,6 +129,16 @@ HAS_BEEN = (
     "has_been|have_been|had_been|has_already_been|have_already_been|has_successfully_been"
     "|was_already|has_also_been"
 )
+NOTHING_BETWEEN = "|".join(
+    f"{lead}{none}{where}"
+    for lead in ("", "with_", "and_", "and_with_", "but_")
+    for none in ("nothing", "nothing_else", "no_other_call", "no_call", "no_other_calls", "no_other_step",
+                 "no_calls", "no_other_action", "no_other_tool_call", "no_other_tool", "no_tool", "no_step",
+                 "not_one_call", "not_a_single_call", "without_anything", "without_anything_else",
+                 "without_any_other_call", "without_another_call", "without_any_call")
+    for where in ("_in_between", "_between", "_between_them", "_between_the_two", "_between_the_2",
+                  "_in_between_them", "_coming_between", "_coming_in_between")
+)  # fmt: skip
 NOT_BEEN = (
     "has_not_been|have_not_been|had_not_been|was_not|were_not|is_not|are_not|has_not_yet_been"
     "|have_not_yet_been"
