@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from synth.policies.action_forms import noun_of, singular
 from synth.policies.clausal.events import actions_of
+from synth.policies.evidence import Each, It
+from synth.policies.kinds.kind import PolicyKind
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of
 
 _OTHER = r"(?:an? |the )?(?:new|second|further|later|fresh|replacement|different) "
+_NEW = r"(?:an? |the )?(?:new|fresh|replacement) "
+"""One that is not the same: `block the card and issue a new one`."""
 _ONE = compiled(
     r"(?<!at least )(?<!at most )(?<!than )(?<!only )(?<!exactly )(?<!no )(?<!any )(?<!the )(?<!that )"
     rf"(?<!this )\b(?P<which>{_OTHER}|another |each |every )?one"
-    r"(?= (?:with|on|is|are|was|has|must|may|can|should"
+    r"(?= (?:with|on|is|are|was|has|must|may|can|should|afterwards|later|instead|then|thereafter|issued"
+    r"|made|sent"
     r"|of (?:kind|type|level|class|category|status|method|channel|suite|env)\b)|[,.;]|$)",
 )
 _AS_WELL = compiled(r"(?:one another|each other|one by one|one for one|either one|one at a time)")
@@ -29,7 +35,19 @@ def without_ones(sentence: str, phrases: tuple[str, ...]) -> Iterator[str]:
     if noun:
         lead = "" if compiled(_OTHER).fullmatch(m["which"] or "") else m["which"]
         article = "an " if noun[0] in "aeiou" else "a "
-        yield f"{sentence[: m.start()]}{lead or article}{noun}{sentence[m.end() :]}"
+        new = ("another ",) if compiled(_NEW).fullmatch(m["which"] or "") else ()
+        for which in (*new, lead or article):
+            yield f"{sentence[: m.start()]}{which}{noun}{sentence[m.end() :]}"
+
+
+def of_a_new_one(sentence: str, rule: PolicyKind) -> PolicyKind:
+    """The rule without the thing that must be the same, where a new one takes its place."""
+    m = _ONE.search(sentence)
+    if m is None or not compiled(_NEW).fullmatch(m["which"] or ""):
+        return rule
+    same = getattr(rule, "same", ())
+    guessed = same and all(isinstance(path[0], Each | It) for path, _ in same)
+    return replace(rule, same=()) if guessed else rule  # type: ignore[type-var]
 
 
 def _named_last(text: str, phrases: tuple[str, ...]) -> str:

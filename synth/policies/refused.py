@@ -45,7 +45,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.misread import not_an_action, not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
-from synth.policies.ones import without_ones
+from synth.policies.ones import of_a_new_one, without_ones
 from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
@@ -111,7 +111,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         except BadInput as bad:
             first = bad if said in (bare, told) else first
         else:
-            return rule if said == sentence else _without_clauses(rule)
+            return rule if said == sentence else _without_clauses(of_a_new_one(sentence, rule))
     raise first
 
 
@@ -447,10 +447,8 @@ def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:
     if not (inflects and unread):
         return bad
     a, b = known[0], known[-1] if len(known) > 1 else "ACTION"
-    forms = (
-        f"{a} must happen before {b}", f"{a} must be followed by {b}", f"{a} must never happen after {b}",
-        f"{a} must happen at most 3 times",
-    )  # fmt: skip
+    forms = (f"{a} must happen before {b}", f"{a} must be followed by {b}",
+             f"{a} must never happen after {b}", f"{a} must happen at most 3 times")  # fmt: skip
     return BadInput(
         f"cannot read what this sentence says of {' and '.join(map(repr, known))}; it is said as "
         f"{', '.join(map(quoted, forms[:-1]))} or {quoted(forms[-1])}, and so on"

@@ -24,6 +24,7 @@ _ENDS = frozenset([
     "can", "could", "should", "shall", "will", "might", "does", "do", "did", "needs", "need", "requires",
     "require", "fails", "failed", "succeeds", "succeeded", "it", "they", "them", "he", "she", "him",
     "you", "we", "nor", "either", "neither", "both", "but", "so", "because", "there", "goes", "comes",
+    "back", "up", "down", "out",
     "takes", "wait", "ought", "cannot", "immediately", "directly", "successfully", "right",
     "very",
 ])  # fmt: skip
@@ -63,7 +64,8 @@ def things_of(sentence: str, rule: PolicyKind) -> tuple[str, ...]:
     asked = {*_asked(rule), *(tools.phrase.casefold().partition(" with ")[0] for tools in rule.tools)}
     deeds = _deeds(rule)
     said = list(_nouns(text, deeds))
-    found = [noun for noun in dict.fromkeys(said) if noun not in asked and noun not in _NO_THING]
+    others = {m["noun"] for m in compiled(r"\banother (?P<noun>[a-z][\w-]*)").finditer(text)}
+    found = [noun for noun in dict.fromkeys(said) if noun not in asked | others | _NO_THING]
     if getattr(rule, "failed", False) and len({tools.names for tools in rule.tools}) == 1:
         found = [noun for noun in found if said.count(noun) > 1 or _IT.search(text)]
     return tuple(found)

@@ -205,9 +205,9 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
                 nouns = one.nouns or one.tail[1:]
                 tail = one.tail if one.nouns else ()
                 yield replace(one, verb=verb, nouns=nouns, tail=tail, verb_alone=False, gives=False)
-        verb, particle = OF_TWO_WORDS.get(one.verb, ("", ""))
+        verb, up = OF_TWO_WORDS.get(one.verb, ("", ""))
         if verb and verb not in verbs and one.nouns and not one.particle:
-            yield replace(one, verb=verb, particle=particle, verb_alone=False, gives=False)
+            yield replace(one, verb=verb, particle=up, verb_alone=one.verb == verb + up, gives=False)
 
 
 def _of_what_is_given(actions: Sequence[Action]) -> Iterator[Action]:

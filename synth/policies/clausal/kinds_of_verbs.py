@@ -94,7 +94,23 @@ ALIKE: tuple[tuple[str, ...], ...] = (
     ("inspect", "examine"),
 )
 """Verbs that say the same of one object, where a file has but one of them."""
-OF_TWO_WORDS = {"request": ("ask", "for"), "dispatch": ("send", "out"), "cancel": ("call", "off")}
+_COMPOUND = {
+    f"{verb}{particle}": (verb, particle)
+    for particle, verbs in {
+        "back": ("roll", "call", "pay", "fall"),
+        "up": ("back", "set", "sign", "clean", "start", "scale", "look"),
+        "in": ("check", "log", "sign"),
+        "out": ("check", "log", "pay", "roll", "sign", "time"),
+        "down": ("shut", "take", "tear", "lock", "scale"),
+        "off": ("sign", "write"),
+        "over": ("hand", "take"),
+    }.items()
+    for verb in verbs
+}
+"""Verbs that a name writes as one word: `rollback`, which somebody types as `roll back`."""
+OF_TWO_WORDS = {
+    "request": ("ask", "for"), "dispatch": ("send", "out"), "cancel": ("call", "off"), **_COMPOUND
+}  # fmt: skip
 """Verbs that say the same with a particle."""
 NOTING = ("log", "write", "add", "make", "leave", "record")
 NOTES = ("note", "entry", "comment", "remark")

@@ -41,6 +41,18 @@ def _once(events: tuple[tuple[Event, ...], str]) -> tuple[tuple[Event, ...], str
     return (replace(first, beside=(*first.beside, Adjunct("next call"))), *more), joint
 
 
+def _pair(p: Parts) -> Demand | None:
+    """`B follows A at once`."""
+    (events, joint), (others, other) = p["a"], p["b"]
+    unclear = any(e.outcome for e in (*events, *others)) or (joint and other)
+    return None if unclear else Demand("next", events, others, joint=joint or other)
+
+
+_MADE = "|".join((
+    *(f"{agent}_{does}" for agent in ("the_agent", "you", "it", "the_bot", "the_assistant")
+      for does in ("does", "makes", "calls", "takes", "do", "make", "call", "take", "must_do", "has_to_do")),
+    "to_happen", "to_be_made", "to_be_called", "that_happens", "in_the_run", "of_the_run",
+))  # fmt: skip
 NEXT_CALLS: dict[str, Rule] = {
     "the_next_call": [
         (f"the|its|your [very] next {_A_CALL} [{AGENT}] [does|makes|calls|takes|do|make|call]"
@@ -56,9 +68,14 @@ NEXT_CALLS: dict[str, Rule] = {
         (f"{{b:events}} {SHOULD}|is|are [always] [be|to_be] {{a:the_next_call}}", _next("a", "b")),
         (f"only {{b:events}} {SHOULD}|may|can be {{a:the_next_call}}", _next("a", "b")),
         (f"{{e:events}} {SHOULD} [always] come|be|follow next", demanding("comes next")),
-        (f"{{e:events}} {SHOULD}|is|are [always] [be] the [very] next {_A_CALL}", demanding("comes next")),
-        (f"[the] [very] next {_A_CALL} {SHOULD}|is|, [always] [be] {{e:events}}", demanding("comes next")),
-        (f"[the] [very] next {_A_CALL} {SHOULD}|is [always] [be] to {{e:acts}}", demanding("comes next")),
+        (f"{{e:events}} {SHOULD}|is|are [always] [be] the [very] next {_A_CALL} [{_MADE}]",
+         demanding("comes next")),
+        (f"[the] [very] next {_A_CALL} [{_MADE}] {SHOULD}|is|, [always] [be|to_be] {{e:events}}",
+         demanding("comes next")),
+        (f"[the] [very] next {_A_CALL} [{_MADE}] {SHOULD}|is [always] [be] [to] {{e:acts}}",
+         demanding("comes next")),
+        (f"{{b:events}} [always] follows|follow {{a:events}} {_AT_ONCE}", _pair),
+        (f"{{b:events}} {SHOULD} [always] follow each|every|any {{a:events}} {_AT_ONCE}", _pair),
         ("{e:events} [always] comes|come next", demanding("comes next")),
         (f"{RIGHT}|to_be_{RIGHT.replace('|', '|to_be_')} followed by {{e:events}}",
          demanding("comes next")),

@@ -22,6 +22,7 @@ _MORE = "other|further|more|additional|new|subsequent|later|single"
 _USED = (
     f"{HAPPEN}|follow|be_used|be_invoked|be_taken|come|be_allowed|be_permitted|come_after_it|happen_any_more"
 )
+_THE_RUN = "the_run|a_run|its_run|that_run"
 _OPEN = "allowed|permitted|ok|okay|possible|acceptable|left|open|available|legal|admissible"
 
 
@@ -129,6 +130,13 @@ NOTHING_BUT: dict[str, Rule] = {
         (f"{{n:any_tool}} {{a:adjunct}} {{x:but}} is|are [strictly] {BANNED}", _none_of_such),
         (f"there {SHOULD}|{MAY} be {{n:no_tool}} [{{x:but}}]", _none),
         ("{w:forbidding} {n:any_tool} {x:but}", _none),
+        (f"{{a:events}} [always] ends|concludes|finishes|closes|terminates {_THE_RUN}", _none_follow),
+        (
+            f"{{a:events}} {SHOULD} [always] end|conclude|finish|close|terminate {_THE_RUN} at_once"
+            "|immediately|for_good",
+            _none_follow,
+        ),
+        (f"{_THE_RUN} is over|done|finished|at_an_end", _none),
         # what alone is allowed
         (
             f"the only|sole|single {_OPEN}|remaining|legitimate [{_MORE}] {_CALLS}|thing [{{a:adjuncts}}]"

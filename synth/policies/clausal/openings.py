@@ -7,7 +7,7 @@ from collections.abc import Callable
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Adjunct, Demand
+from synth.policies.clausal.parts import AGAIN, Adjunct, Demand, Event
 from synth.policies.clausal.words import AGENT, ALLOWED, BANNED, MAY, NO, NOBODY, RUNS, SHOULD
 
 _RUNS = f"{RUNS}|each_and_every_run|all_the_runs|no_matter_which_run"
@@ -61,6 +61,10 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
     """All that is said of the first call, or of the last."""
     said, verb = f"{kind}_call", f"{kind}_verb"
     ends, banned = demanding(kind), _not_so(kind)
+
+    def it(p: Parts) -> Demand:
+        return Demand(f"comes {kind}", (Event(AGAIN),))
+
     done = demanding(kind, make=passive)
     of_runs = f"[{_OF_RUNS}]" if kind == "first" else _OF_RUNS
     """`A must come last` alone may allow that it never comes; in a run with a B it may not."""
@@ -122,6 +126,9 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             (f"{{t:object}} {SHOULD} always be {{d:past}} {order} [{_OF_RUNS}]", done),
             (f"{{t:object}} is|are always {{d:past}} {order} [{_OF_RUNS}]", done),
             (f"{{t:object}} {SHOULD} be {{d:past}} {order} {_OF_RUNS}", done),
+            (f"it {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", it),
+            (f"it {SHOULD} [always] {_BE} {order}|{where} [{_OF_RUNS}]", it),
+            (f"it [always] {_IS} {order}|{where} [{_OF_RUNS}]", it),
             # what it must not be
             (f"{_RUNS}|{AGENT} {NO} [ever] {{v:{verb}}} {{e:events}}", banned),
             (f"{_RUNS}|{AGENT} {_DOES_NOT} [ever] {{v:{verb}}} {{e:events}}", banned),
@@ -186,6 +193,12 @@ OPENINGS = _together(
         "after_everything_else|after_all_others|after_all_other_calls",
         "come_after|comes_after|go_after|goes_after|happen_after|happens_after",
     ),
+)
+_HAPPENS_AT_ALL = "happens|is_called|is_made|occurs|is_used|takes_place|is_done|was_called|was_made|happened"
+OPENINGS["adjunct"] = (
+    *OPENINGS["adjunct"],  # type: ignore[misc]
+    (f"if|when|whenever it {_HAPPENS_AT_ALL} [at_all]", lambda p: Adjunct("if so")),
+    ("if at all|any|called|made|used", lambda p: Adjunct("if so")),
 )
 OPENINGS["leading"] = [(f"{_FIRST_OF_ALL} [,]", lambda p: (Adjunct("before all"),))]
 _BEFORE = "precede|come_before|go_before|happen_before|be_called_before|be_made_before"

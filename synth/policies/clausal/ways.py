@@ -33,6 +33,7 @@ from synth.policies.clausal.ways_of_order import (
     from_until,
     if_perfect,
     last_if,
+    last_if_so,
     later_only,
     needed_between,
     needs,
@@ -426,8 +427,12 @@ WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         (): lambda m: f"The last call must be {m.a}",
         **{(k,): lambda m: f"The last call must be {m.a}" for k in ("none after", "at last")},
         **{(kind,): last_if(kind) for kind in ("if", "after", "every", "in such a run")},
+        ("if so",): last_if_so,
     },
-    "comes last": {(kind,): last_if(kind) for kind in ("if", "after", "every", "in such a run")},
+    "comes last": {
+        **{(kind,): last_if(kind) for kind in ("if", "after", "every", "in such a run")},
+        ("if so",): last_if_so,
+    },
     "not first": {(): lambda m: f"The first call must be any tool but {m.a}"},
     "takes": {(): takes_at_most},
     "sum": {

@@ -11,7 +11,8 @@ Way = Callable[[Meaning], str | None]
 
 
 def needs(kind: str) -> Way:
-    return lambda m: f"{m.b(kind)} must happen before {m.a}"
+    """No action is needed before itself."""
+    return lambda m: f"{m.b(kind)} must happen before {m.a}" if m.b(kind) != m.a else None
 
 
 def not_before(m: Meaning) -> str | None:
@@ -91,6 +92,11 @@ def last_if(kind: str) -> Way:
         return f"If {m.b(kind)} happens, the last call must be {m.a}"
 
     return way
+
+
+def last_if_so(m: Meaning) -> str:
+    """`The last call, if it happens at all`."""
+    return f"If {m.a} happens, the last call must be {m.a}"
 
 
 def only_these(kind: str) -> Way:

@@ -103,6 +103,15 @@ def test_what_alone_is_allowed_until_something_is_done(till: str, alone: str) ->
          "Verify rider must happen before any tool but check price"),
         ("After cancel ride the agent may send a receipt, nothing else",
          "Any tool but send receipt must never happen after cancel ride"),
+        ("If cancel ride happens, it is the last call",
+         "If cancel ride happens, the last call must be cancel ride"),
+        ("Cancel ride is always the last call, if it happens",
+         "If cancel ride happens, the last call must be cancel ride"),
+        ("If a ride was cancelled, the next thing the agent does must be send receipt",
+         "Cancel ride must be immediately followed by send receipt"),
+        ("Send receipt follows cancel ride immediately",
+         "Cancel ride must be immediately followed by send receipt"),
+        ("Once a ride is cancelled, the run is over", "Any tool must never happen after cancel ride"),
     ],
 )  # fmt: skip
 def test_it_is_said_in_other_words(sentence: str, rule: str) -> None:
@@ -124,3 +133,22 @@ def test_it_is_said_in_other_words(sentence: str, rule: str) -> None:
 def test_what_may_mean_something_else_is_refused(sentence: str) -> None:
     with pytest.raises(BadInput):
         demanded(sentence, NAMES)
+
+
+def test_a_verb_of_one_word_in_a_name_may_be_typed_as_two() -> None:
+    names = Names({phrase: Tools(phrase, (phrase,)) for phrase in ("rollback service", "deploy service")})
+    rule = demanded("Deploy service must never happen after rollback service with the same service.", names)
+    for sentence in (
+        "A service that was rolled back must not be deployed again.",
+        "After rolling back a service no deploy for the same service.",
+    ):
+        assert demanded(sentence, names) == rule
+
+
+def test_a_new_one_is_another_one() -> None:
+    names = Names({phrase: Tools(phrase, (phrase,)) for phrase in ("block card", "issue card")})
+    followed = demanded("Block card must be followed by issue card.", names)
+    assert demanded("Whenever a card is blocked, issue a new one afterwards.", names) == followed
+    assert demanded("If a card is blocked, a new one must be issued later.", names) == followed
+    first = demanded("Block card must happen before issue card.", names)
+    assert demanded("Block the card before you issue a new one.", names) == first
