@@ -261,9 +261,10 @@ def _(rule: AfterFailures) -> Iterator[str]:
     time = "" if rule.within is None else f" within {duration_in_words(rule.within)}"
     for first, then in rule.pairs:
         once = f"once {_of(first)} has failed {counted(rule.number, 'time')}{row}"
-        must = f"must not be called any more{_alike(rule.same)}"
+        alike = _alike(rule.same) + (", if it has such an argument" if rule.of_one else "")
+        must = f"must not be called any more{alike}"
         if not rule.banned:
-            must = f"must succeed after that{time}{_alike(rule.same)}"
+            must = f"must succeed after that{time}{alike}"
         yield f"{once}, {_of(then)} {must}"
 
 

@@ -15,6 +15,7 @@ from synth.policies.patterns import compiled
 Events = tuple[tuple[Event, ...], str]
 
 _ATTEMPT = "attempt|try|attempts|tries"
+_IN_A_ROW = "in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other"
 _BAD = "failed|failing|unsuccessful"
 _UNABLE = (
     "could_not|was_unable_to|is_unable_to|were_unable_to|are_unable_to|was_not_able_to|is_not_able_to"
@@ -159,6 +160,12 @@ FAILING: dict[str, Rule] = {
         (f"{AGENT} {_UNABLE} {{es:acts}}", lambda p: _fails(p["es"])),
         ("[a|an|any|the|each|every] inability to {es:acts}", lambda p: _fails(p["es"])),
         ("there is|was|are|were|has_been {f:failure}", lambda p: p["f"]),
+    ],
+    "so often": [
+        (
+            f"{{es:events}} {FAILS} {{n:number}} times {_IN_A_ROW} {{m:mods}}",
+            lambda p: (f := _with_all(p)) and p["n"] > 1 and (f, p["n"], "in a row"),
+        ),
     ],
     "often": [
         (

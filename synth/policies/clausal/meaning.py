@@ -183,6 +183,22 @@ class Meaning:
         said = (*(e.same for e in self._all_events()), *(a.same for a in self.adjuncts))
         return set().union(*said) == {IT}
 
+    @property
+    def of_failures_alone(self) -> bool:
+        """Is it said of failures that they are of one thing, which what follows is not done to?
+
+        `After 3 failed restarts of the same pod, page somebody`: a pager knows no pods.
+        """
+        if not self.has("failed often") or any(IT in a.same for a in self.adjuncts):
+            return False
+        if self.demand.kind not in ("must", "follow", "do") and self.of("failed often").said != "in a row":
+            return False
+        events, fields = (*self.demand.events, *self.demand.others), frozenset(self.same_fields() or ())
+        if not fields or any(e.same or e.about & fields or e.action in (ANY, AGAIN) for e in events):
+            return False
+        said = {word for field in fields for word in field.split("_")}
+        return not any(said & set(self.phrases[e.action].casefold().split()) for e in events)
+
     def _told_by_ids(self, about: frozenset[str]) -> frozenset[str]:
         """`For an order_id, unless the order has been paid`: the order that this field says."""
         nouns = {noun for e in self._facts() for noun in self._object(e)}

@@ -114,6 +114,6 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
         return None
     way = WAYS.get("only" if only else m.demand.kind, {}).get(kinds)
     said, different = way(m) if way is not None else None, _of_different(m)
-    if m.is_of_it_alone and _is_so_often(m):
+    if (m.is_of_it_alone and _is_so_often(m)) or m.of_failures_alone:
         same = ()
     return None if said is None or different is None else f"{said}{_with_the_same(same, different)}"

@@ -63,7 +63,8 @@ def once_so_often(then: Callable[[Meaning], str]) -> Way:
         if adjunct.fact is None or adjunct.fact.joint or not m.is_time_of_the_demand(adjunct):
             return None
         row = " in a row" if adjunct.said == "in a row" else ""
-        return f"If {m.b('failed often')} fails {adjunct.number} times{row}, {then(m)}"
+        one = f" for one {' and '.join(m.same_fields() or ())}" if m.of_failures_alone else ""
+        return f"If {m.b('failed often')} fails {adjunct.number} times{row}{one}, {then(m)}"
 
     return way
 

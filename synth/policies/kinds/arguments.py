@@ -107,7 +107,7 @@ def _known_key(value: Any) -> Any:
 class Alike:
     """Calls by the values of their arguments, to find those that have, or may have, the same as another."""
 
-    __slots__ = ("_compared", "_groups", "_lack", "_open", "bare", "everyone")
+    __slots__ = ("_any", "_compared", "_groups", "_lack", "_open", "bare", "everyone")
 
     def __init__(self, calls: Iterable[int], side: int, same: Paths, seen: Evidence) -> None:
         self._groups: dict[Any, tuple[Values, list[int]]] = {}
@@ -118,10 +118,18 @@ class Alike:
             self._groups.setdefault(values.key, (values, []))[1].append(i)
         self.bare = self._groups.pop(None, (None, []))[1]
         self._lack = set(self.bare)
+        self._any: list[int] = []
         self._open = [group for group in self._groups.values() if not group[0].whole]
 
+    def let_the_bare_be_any(self) -> None:
+        """What lacks an argument has surely the values that are asked for, and is not open."""
+        self._groups = {
+            key: (values, sorted([*calls, *self.bare])) for key, (values, calls) in self._groups.items()
+        }
+        self._any, self.bare, self._lack = self.bare, [], set()
+
     def surely(self, values: Values) -> list[int]:
-        return self._groups[values.key][1] if values.key in self._groups else []
+        return self._groups[values.key][1] if values.key in self._groups else self._any
 
     def perhaps(self, values: Values) -> list[int]:
         """Those, in the order given, that lack an argument or of which what is known leaves it open."""

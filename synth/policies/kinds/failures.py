@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from synth.counted import counted
+from synth.errors import BadInput
 from synth.formal.constraints import Fixed, Times, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import Evidence
+from synth.policies.evidence import Evidence, Noun
 from synth.policies.kinds.arguments import (
     Alike,
     Compared,
@@ -27,9 +28,9 @@ from synth.policies.kinds.arguments import (
 )
 from synth.policies.kinds.candidates import Ended, Following, owned, without_arguments
 from synth.policies.kinds.count import NUMBERS, number_of
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Judged, despite_gaps, unless_later
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, unless_later
 from synth.policies.kinds.edits import Drop, Edit, blamed, call_of, equal_arguments
-from synth.policies.kinds.formulas import NoneEndedBefore, SomeStartsAfter
+from synth.policies.kinds.formulas import Late, NoneEndedBefore, SomeStartsAfter
 from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.sweeps import none_ended_before, some_starts_after
@@ -40,15 +41,29 @@ _TIMES = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
 _NEVER = rf"(?P<b>.+?) {MUST} (?:never|not) {HAPPEN}"
 
 
+_FOR_ONE = r"(?: for (?:one|any one|a single|the same) (?P<own>[^\s,;]+(?: and [^\s,;]+)*))?"
+
+
+def _of_one(m: re.Match[str], same: Paths) -> tuple[Paths, bool]:
+    """What must be the same, and is that asked of the failures alone?"""
+    if not m["own"]:
+        return same, False
+    if same:
+        raise BadInput("'for one FIELD' and 'with the same FIELD' are not said of the same failures")
+    paths = [(Noun(one),) if one.isalpha() else tuple(one.split(".")) for one in m["own"].split(" and ")]
+    return tuple((path, path) for path in paths), True
+
+
 def _demanded(m: re.Match[str], names: Names, same: Paths) -> AfterFailures:
     within = nanoseconds(m) if m["amount"] else None
-    pairs = names.pairs(m["a"], m["b"])
-    return AfterFailures(pairs, number_of(m["n"]), bool(m["row"]), within=within, same=same)
+    pairs, (paths, of_one) = names.pairs(m["a"], m["b"]), _of_one(m, same)
+    return AfterFailures(pairs, number_of(m["n"]), bool(m["row"]), within=within, same=paths, of_one=of_one)
 
 
 def _banned(m: re.Match[str], names: Names, same: Paths) -> AfterFailures:
+    paths, of_one = _of_one(m, same)
     return AfterFailures(
-        names.pairs(m["a"], m["b"]), number_of(m["n"]), in_a_row=True, banned=True, same=same
+        names.pairs(m["a"], m["b"]), number_of(m["n"]), in_a_row=True, banned=True, same=paths, of_one=of_one
     )
 
 
@@ -57,18 +72,22 @@ class AfterFailures:
     """Once `first` has failed so many times, a success of `then` must follow; or it must not be called.
 
     `in_a_row`: with no call of `first` between that did not fail, and each time that so many have come. With
-    `same`, among the calls with equal arguments. More failures than so many ask for nothing more.
+    `same`, among the calls with equal arguments; `of_one`: a call of `then` that has no such argument is of
+    any of them. More failures than so many ask for nothing more.
     """
 
     kind: ClassVar[str] = "after_failures"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(
-            rf"{IF} (?P<a>.+?) {FAILS} {_TIMES} in a row, {_NEVER}(?: afterwards?)?", _banned, same=True
+            rf"{IF} (?P<a>.+?) {FAILS} {_TIMES} in a row{_FOR_ONE}, {_NEVER}(?: afterwards?)?",
+            _banned,
+            same=True,
         ),
-        Sentence(rf"{_NEVER} after (?P<a>.+?) {FAILS} {_TIMES} in a row", _banned, same=True),
+        Sentence(rf"{_NEVER} after (?P<a>.+?) {FAILS} {_TIMES} in a row{_FOR_ONE}", _banned, same=True),
         Sentence(
-            rf"{IF} (?P<a>.+?) {FAILS} {_TIMES}(?P<row> in a row)?, (?P<b>(?:(?! {MUST} (?:not|never)).)+?) "
-            rf"{MUST} (?:follow|{HAPPEN})(?: afterwards?)?(?:,? within {TIME})?",
+            rf"{IF} (?P<a>.+?) {FAILS} {_TIMES}(?P<row> in a row)?{_FOR_ONE}, "
+            rf"(?P<b>(?:(?! {MUST} (?:not|never)).)+?) {MUST} (?:follow|{HAPPEN})(?: afterwards?)?"
+            rf"(?:,? within {TIME})?",
             _demanded,
             same=True,
         ),
@@ -81,6 +100,7 @@ class AfterFailures:
     within: int | None = None
     """Nanoseconds."""
     same: Paths = ()
+    of_one: bool = False
 
     @property
     def failed(self) -> bool:
@@ -168,7 +188,10 @@ class AfterFailures:
                 Following(calls, seen).after, some_starts_after(calls, self.within, seen), bool(calls)
             )
 
-        pools = Pools(Alike(seen.successes(then), 1, self.same, seen), pool)
+        answers = Alike(seen.successes(then), 1, self.same, seen)
+        if self.of_one:
+            answers.let_the_bare_be_any()
+        pools = Pools(answers, pool)
         limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
         for i in owned(list(last), seen):
             values = values_of(i, 0, self.same, seen)
@@ -185,7 +208,12 @@ class AfterFailures:
         for j in owned(seen.attempts(then), seen):
             name = then.phrase if "*" not in then.names else seen.calls[j].tool
             said = f"{name} (call {j}) came after {self._often(first)}."
-            yield pools.barred(j, 1, values_of(j, 1, self.same, seen), NoneEndedBefore, (), said)
+            values = values_of(j, 1, self.same, seen)
+            if self.of_one and values.said is None and seen.calls[j].arguments is not None:
+                duty = Duty(j, Late(NoneEndedBefore, j, pool(last).find), said)
+                yield Compared(duty, duty)
+            else:
+                yield pools.barred(j, 1, values, NoneEndedBefore, (), said)
 
     def _often(self, first: Tools) -> str:
         row = " in a row" if self.in_a_row else ""

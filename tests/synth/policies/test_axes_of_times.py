@@ -222,3 +222,47 @@ def test_a_second_one_of_the_same_thing_is_none_after_a_success() -> None:
         "no second refund with the same booking_id unless the first failed",
     )
     assert unlike(said, rule, NAMES) == []
+
+
+OF_A_POD = (
+    "after 3 failed restarts in a row of the same pod, page oncall must follow",
+    "if a restart fails 3 times in a row for a pod, page oncall",
+    "page oncall when restarting the same pod fails 3 times in a row",
+    "page oncall after 3 failed restarts in a row of the same pod",
+)
+
+
+def test_what_is_said_of_failures_is_not_asked_of_who_is_told() -> None:
+    assert (
+        unlike(OF_A_POD, "If restart pod fails 3 times in a row for one pod, page oncall must follow", NAMES)
+        == []
+    )
+    rolled = "If deploy service fails 2 times, roll back service must follow with the same service"
+    assert unlike(["if deploy fails twice for the same service, roll back that service"], rolled, NAMES) == []
+
+
+PAID = "If pay fails 2 times in a row for one id, notify must follow."
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "said"),
+    [
+        (PAID, "pay(id=1)! pay(id=1)! notify", "ok"),
+        (PAID, "pay(id=1)! pay(id=1)! notify(id=1)", "ok"),
+        (PAID, "pay(id=1)! pay(id=1)! notify(id=2)", "violated"),
+        (PAID, "pay(id=1)! pay(id=2)! verify", "not_applicable"),
+        (PAID, "pay(id=1)! pay(id=1)! verify", "violated"),
+        (
+            "If pay fails 2 times in a row for one id, notify must never happen.",
+            "pay(id=1)! pay(id=1)! notify",
+            "violated",
+        ),
+        (
+            "If pay fails 2 times in a row for one id, notify must never happen.",
+            "pay(id=1)! pay(id=1)! notify(id=2)",
+            "ok",
+        ),
+    ],
+)
+def test_an_answer_without_that_argument_is_for_any(rule: str, calls: str, said: str) -> None:
+    assert verdict(rule, calls) == said
