@@ -19,7 +19,7 @@ from synth.policies.kinds.times import CALENDAR_DAY, duration_in_words
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.names import Tools, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.verbs import past_of
+from synth.policies.verbs import deeds_of, past_of
 from synth.policies.whose_numbers import not_other_numbers
 
 _CANONICAL = compiled(rf"\b{MUST} (?:{HAPPEN}|fail|succeed) (?:at most|no more than|exactly)\b")
@@ -75,7 +75,7 @@ def _not_of_several(sentence: str, rule: PolicyKind) -> None:
         one = _action(tools)
         if one is None or one.gives or is_another_each_time(one.verb, one.nouns[-1]):
             continue
-        if _said_of_several(sentence, one):
+        if _said_of_several(sentence, one) or _said_of_one(sentence, one):
             limit = _limit(rule)
             thing = one.nouns[-1]
             raise TwoReadings(
@@ -92,6 +92,12 @@ def _said_of_several(sentence: str, one: Action) -> bool:
         rf"|cannot be) (?:only |never |not )?{past_of(one.verb)}{one.up}\b"
     ).match(sentence.strip())
     return said is not None and said["noun"].lower().endswith("s") and not said["noun"].endswith("ss")
+
+
+def _said_of_one(sentence: str, one: Action) -> bool:
+    """`At most one cancellation of a booking`."""
+    deeds = "|".join(deeds_of(one.verb))
+    return compiled(rf"\b(?:{deeds}) of an? (?:{one.objects})\b").search(sentence) is not None
 
 
 def _not_before(sentence: str, rule: PolicyKind) -> None:

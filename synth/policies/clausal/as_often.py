@@ -41,7 +41,8 @@ AS_OFTEN: dict[str, Rule] = {
         ("the_same|an_equal number_of {a:event} and|as {b:event}", _as_often),
     ],
     "demand": [
-        (f"[there] [{_IS}] [be] [{_EXACTLY}] {{d:as many}}", lambda p: p["d"]),
+        (f"there {_IS} [be] [{_EXACTLY}] {{d:as many}}", lambda p: p["d"]),
+        (f"{_EXACTLY} {{d:as many}}", lambda p: p["d"]),
         (f"{RUNS} [{SHOULD}] [{_EXACTLY}] {_HAVE} [{_EXACTLY}] {{d:as many}}", lambda p: p["d"]),
         (f"{{a:events}} {SHOULD} {HAPPEN} [{_EXACTLY}] {_OFTEN} {{b:events}}", _as_often),
         (f"{{a:events}} {_HAPPEN} [{_EXACTLY}] {_OFTEN} {{b:events}}", _as_often),

@@ -30,6 +30,10 @@ BEYOND_THE_NUMBER: dict[str, Rule] = {
     ],
     "adjunct": [
         (f"[,] {_NOT} {{x:too many}}", _no_more),
+        ("[,] [and] then_stop|and_stop|then_no_more|then_none|after_that_none|after_that_no_more|stop_there",
+         lambda p: Adjunct("no more")),
+        ("[,] counted|counting|summed|added_up|taken|measured|calculated|altogether|in_total {r:scope}",
+         lambda p: Adjunct("run", said=p["r"])),
         ("[,] [and|but] {x:one beyond} is|are not|never", _no_more),
         (f"[,] [and|but] {{x:one beyond}} {NO} [ever] {_FOLLOW}", _no_more),
         (f"[,] [and|but] {{n:number}} is|are [already|strictly] too_many|too_much|{BANNED}",

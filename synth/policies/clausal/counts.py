@@ -17,7 +17,7 @@ from synth.policies.patterns import compiled
 _NO_MORE = f"{NO_MORE}|only"
 _TIMES = "times|calls|tries|attempts|try|attempt|call"
 CEILING = (
-    "limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
+    "limit|rate_limit|cap|maximum|max|quota|ceiling|upper_limit|allowance|budget|hard_limit|hard_cap|strict_limit"
     "|upper_bound"
     "|absolute_maximum|strict_maximum"
 )
@@ -419,7 +419,7 @@ COUNTS: dict[str, Rule] = {
         (f"more_than {{n:number}} calls|tool_calls [{{w:window}}] is|are {BANNED}", _calls_beyond),
         (f"the_number_of {{e:events}} {SHOULD} be|stay|remain below|under|less_than {{n:number}}",
          lambda p: at_most_of({**p, "n": p["n"] - 1}) if p["n"] > 1 and not p["e"][1] else None),
-        ("{n:number} {e:event} is|are too_many|one_too_many",
+        ("{n:number} {e:counted} is|are too_many|one_too_many|1_too_many|too_often",
          lambda p: _quota({**p, "c": ("at most", p["n"] - 1)})),
         ("{w:whoever} {g:does_alone} {c:limit} {t:object}", _done_by_each),
         (f"{{w:whoever}} {{g:does_alone}} {{n:number}} {{t:object}} {_NO_MORE}",

@@ -159,6 +159,8 @@ class Meaning:
             fields = about or frozenset(e.noun[-1] for e in self.demand.events if e.single and e.noun)
         if counted and not fields and about and not any(e.single for e in self.demand.events):
             return tuple(sorted(about))
+        if counted and fields and frozenset().union(*(e.about for e in self.demand.events)) == about:
+            fields |= about
         if not about <= fields and (counted or not about <= self._things):
             return None
         if self.demand.kind in ("try", "retry", "no retry") and not fields and any(e.single for e in events):
@@ -317,6 +319,8 @@ class Meaning:
     def is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""
         limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
+        if self.demand.kind == "only":
+            limited = tuple(e for e in limited if e.outcome != "successful")
         if any(e.beside for e in self._facts()):
             return False
         if len({e.outcome for e in self.demand.events}) > 1:

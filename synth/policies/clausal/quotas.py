@@ -15,7 +15,7 @@ from synth.policies.clausal.counts import CEILING
 from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Demand, Event, with_same
+from synth.policies.clausal.parts import Adjunct, Demand, Event, with_same
 from synth.policies.clausal.totals import TOTAL as IN_ALL
 from synth.policies.clausal.varieties import in_a_run
 from synth.policies.clausal.words import (
@@ -111,6 +111,12 @@ def _held_for_each(p: Parts) -> Demand | None:
     return None if how in ("at least", "exactly") else _of_each({**p, "c": ("at most", number)})
 
 
+def _in_a_row(p: Parts) -> Event:
+    """`Consecutive searches`."""
+    event: Event = p["e"]
+    return replace(event, beside=(*event.beside, Adjunct("in a row")))
+
+
 def _several(p: Parts) -> Demand | None:
     """`Bookings must not exceed three`; of a single one it is said what it comes to."""
     return None if p["e"].single else counted_as_said(p)
@@ -171,6 +177,14 @@ def _leading(p: Parts) -> Demand | None:
 def _in_a_run(p: Parts) -> Demand | None:
     demand: Demand | None = p["q"]
     return None if demand is None else in_a_run(demand)
+
+
+def _each_does(p: Parts) -> Demand | None:
+    """`A customer may open three disputes`: each by itself."""
+    demand: Demand | None = p["q"]
+    if demand is None or demand.joint or any(event.single for event in demand.events):
+        return None
+    return replace(demand, events=tuple(with_same(event, p["w"]) for event in demand.events))
 
 
 def _run_does(p: Parts) -> Demand | None:
@@ -265,6 +279,8 @@ QUOTAS: dict[str, Rule] = {
         ("{e:event}", lambda p: p["e"]),
         ("{e:ordered}", lambda p: p["e"]),
         ("{e:ordered} {m:mods}", with_mods),
+        ("{e:event} {s:one of them}", lambda p: with_same(replace(p["e"], single=False), p["s"])),
+        ("consecutive|successive|back-to-back {e:counted}", _in_a_row),
         ("{t:object} {d:past}", passive),
         ("{s:number_of} {e:counted}", lambda p: p["e"]),
         ("[the|all] total|overall {e:event}", lambda p: p["e"]),
@@ -361,6 +377,12 @@ QUOTAS: dict[str, Rule] = {
         (f"{RUNS} {NO} {{q:does too many}}", _in_a_run),
         (f"no run {_BEING} {{q:does too many}}", _in_a_run),
         (f"{RUNS} {{e:does}} {{c:limited often}}", _run_does),
+        ("no_run|no_single_run [ever] {q:he does too many}", _in_a_run),
+        (f"{RUNS} never {{q:he does too many}}", _in_a_run),
+        (f"{RUNS} {{q:he does so many}}", _in_a_run),
+        (f"{{w:each of}} {_BEING} {{q:does so many}}", _each_does),
+        (f"{{w:each of}} {NO} [ever] {{q:does too many}}", _each_does),
+        (f"{{w:none of}} {_BEING} [ever] {{q:does too many}}", _each_does),
         (f"{RUNS} {_BEING} have|see|contain|include|make|be_limited_to {{c:limited many}} {{e:counted}}",
          lambda p: in_a_run(d) if (d := counted_as_said(p)) else None),
         # what is counted
@@ -408,6 +430,7 @@ QUOTAS: dict[str, Rule] = {
          lambda p: counted_as_said({**p, "c": _most(p)})),
         ("[the] maximum|max {e:counted} , {n:number}", lambda p: counted_as_said({**p, "c": _most(p)})),
         ("{e:counted} , {c:limited often} [only]", counted_as_said),
+        ("{w:each of} , {c:limited many} {e:counted}", _of_each),
         ("{e:counted} , {c:cap}", lambda p: counted_as_said({**p, "c": ("just", p["c"][1])})),
         # what is done to something
         (f"{{t:object}} {MAY} [only] be {{d:past}} {{c:limited often}}", _passive),

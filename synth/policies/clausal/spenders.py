@@ -14,6 +14,9 @@ from synth.policies.clausal.words import BANNED, MAY, NO, RUNS, SHOULD
 _BEING = f"{MAY}|{SHOULD}"
 _NO_RUN = "no_run|no_single_run|not_a_single_run|no_one_run|none_of_the_runs"
 _NOT_YET = "never|do_not|does_not"
+_GET = "get|receive|have|be_given|be_granted|be_paid|be_issued|be_sent|obtain|collect"
+_GETS = "gets|receives|has|is_given|is_granted|is_paid|is_issued|obtains|collects"
+_WORTH = "of|worth|for|totalling|totaling|adding_up_to|amounting_to|summing_up_to|in_the_amount_of"
 _IS_MONEY = 50
 """A greater number behind a verb, of which nothing else is said, is no number of calls."""
 
@@ -35,6 +38,19 @@ def _spent(said: bool) -> Callable[[Parts], Demand | None]:
         return None if joint or len(events) != 1 else _limited(how, events[0], number, said)
 
     return made
+
+
+def _got(p: Parts) -> Demand | None:
+    """`Vouchers worth more than 400 in total`."""
+    how, (value, unit) = p["c"]
+    event: Event = p["a"]
+    return (
+        None
+        if event.outcome
+        else Demand(
+            "sum", (replace(event, single=False),), how=field_added(event, unit), number=f"{how} {value}"
+        )
+    )
 
 
 def _of_things(p: Parts) -> Demand | None:
@@ -79,7 +95,14 @@ SPENDERS: dict[str, Rule] = {
     "spend over": _spends("verb", "acts", "over so much"),
     "spends up to": _spends("verbs", "does", "most of all"),
     "spends over": _spends("verbs", "does", "over so much"),
+    "get so much": [(f"{{a:added}} [{_WORTH}] {{c:so much in all}}", _got)],
+    "get too much": [(f"{{a:added}} [{_WORTH}] {{c:too much in all}}", _got)],
     "totalled": [
+        (f"{{w:spender}} {_BEING} [only] {_GET} {{q:get so much}}", _by),
+        (f"{{w:spender}} {NO}|{_NOT_YET} [ever] {_GET} {{q:get too much}}", _by),
+        (f"{{w:no spender}} {_BEING} [ever] {_GET} {{q:get too much}}", _by),
+        (f"{{w:spender}} {_GETS} [only] {{q:get so much}}", _by),
+        (f"{{w:no spender}} {_GETS} {{q:get too much}}", _by),
         (f"{{w:spender}} {_BEING} [only] {{q:spend so much}}", _by),
         (f"{{w:spender}} {NO}|{_NOT_YET} [ever] {{q:spend too much}}", _by),
         (f"{{w:no spender}} {_BEING} [ever] {{q:spend too much}}", _by),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.amounts import argument_added
+from synth.policies.clausal.facts import with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Demand, Event, with_same
 from synth.policies.clausal.sums import field_added
@@ -90,6 +91,7 @@ def _sum(how: str = "at most") -> Made:
             return None
         if "r" in p:
             event = replace(event, beside=(*event.beside, Adjunct("run", said=p["r"])))
+        event = with_mods({"e": event, "m": p.get("m", ())})
         most = f"{how} {number}"
         return Demand(
             "sum", (replace(event, single=False),), how=field or field_added(event, unit), number=most
@@ -357,15 +359,15 @@ TOTALS: dict[str, Rule] = {
          _limited_to_all),
         (f"{RUNS} has|have [a|an] [total] {{a:added}} budget of {{n:summed}}", _sum()),
         # what is too much
-        (f"{{a:in sum of a run}} of|over {{c:over so much}} [{{r:scope}}] is|are [strictly] "
+        (f"{{a:in sum of a run}} of|over {{c:over so much}} [{{m:mods}}] is|are [strictly] "
          f"{BANNED}", _limited),
-        (f"[a] {{a:in sum of a run}} [of] {{c:over so much}} [{{r:scope}}] is|are [strictly] "
+        (f"[a] {{a:in sum of a run}} [of] {{c:over so much}} [{{m:mods}}] is|are [strictly] "
          f"{BANNED}", _limited),
-        (f"{{a:added ones}} {_UPS} {{c:over so much}} [{TOTAL}] [{{r:scope}}] is|are [strictly] "
+        (f"{{a:added ones}} {_UPS} {{c:over so much}} [{TOTAL}] [{{m:mods}}] is|are [strictly] "
          f"{BANNED}", _limited),
-        (f"{{a:added ones}} [of|worth] {{c:too much in all}} [{{r:scope}}] is|are [strictly] "
+        (f"{{a:added ones}} [of|worth] {{c:too much in all}} [{{m:mods}}] is|are [strictly] "
          f"{BANNED}", _limited),
-        (f"{{a:added ones}} {_BEYOND} {_IN_SUM} {{n:summed}} [{{r:scope}}] is|are [strictly] "
+        (f"{{a:added ones}} {_BEYOND} {_IN_SUM} {{n:summed}} [{{m:mods}}] is|are [strictly] "
          f"{BANNED}", _sum()),
         (f"no {{a:added ones}} {_UPS} {{c:over so much}} [{TOTAL}]", _limited),
         (f"no {{a:added ones}} {_BEYOND} {_IN_SUM} {{n:summed}}", _sum()),
@@ -395,10 +397,10 @@ TOTALS: dict[str, Rule] = {
         (f"{AGENT} {NO}|do_not|does_not [ever] {{e:acts}} {_UPS} {{c:over so much}}", _acts_limited),
         (f"{AGENT} {NO} [ever] {{e:acts}} {_BEYOND} {_IN_SUM} {{n:summed}}", _act()),
         (f"{NOBODY} {_BEING} [ever] {{e:acts}} {{x:amounting to}} {{c:too much in all}}", _acts_limited),
-        (f"{{e:events}} {{x:amounting to}} {{c:too much in all}} [{{r:scope}}] is|are [strictly] {BANNED}",
+        (f"{{e:events}} {{x:amounting to}} {{c:too much in all}} [{{m:mods}}] is|are [strictly] {BANNED}",
          _acts_limited),
-        (f"{{e:events}} {_UPS} {{c:over so much}} [{{r:scope}}] is|are [strictly] {BANNED}", _acts_limited),
-        (f"{{e:events}} {_BEYOND} {_IN_SUM} {{n:summed}} [{{r:scope}}] is|are [strictly] {BANNED}", _act()),
+        (f"{{e:events}} {_UPS} {{c:over so much}} [{{m:mods}}] is|are [strictly] {BANNED}", _acts_limited),
+        (f"{{e:events}} {_BEYOND} {_IN_SUM} {{n:summed}} [{{m:mods}}] is|are [strictly] {BANNED}", _act()),
         ("{e:events} is|are [only] allowed|permitted|limited|restricted|capped [up_to|to|at] "
          "{c:so much in all}",
          _acts_limited),

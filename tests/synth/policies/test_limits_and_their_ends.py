@@ -92,7 +92,7 @@ No second rollback for the same service unless the first one failed.
     Rollback service must never happen after rollback service with the same service
 In every conversation there are as many loan payouts as loan approvals.
     Pay out loan must happen as often as approve loan
-As many loan payouts as loan approvals per loan_id.
+There must be as many loan payouts as loan approvals per loan_id.
     Pay out loan must happen as often as approve loan with the same loan_id
 The number of loan payouts must equal the number of loan approvals.
     Pay out loan must happen as often as approve loan
@@ -100,6 +100,28 @@ Loan payouts must happen exactly as often as loan approvals.
     Pay out loan must happen as often as approve loan
 A single voucher must not be worth more than 300.
     Issue voucher with amount over 300 must never happen
+Four consecutive flight searches are one too many.
+    Search flights must happen at most 3 times in a row
+Never more than two consecutive failed seat assignments.
+    Assign seat must fail at most 2 times in a row
+More than five restarts of one pod are not acceptable.
+    Restart pod must happen at most 5 times with the same pod
+Restarts of the same pod: 3, then stop.
+    Restart pod must happen at most 3 times with the same pod
+Any pod: max 3 restarts.
+    Restart pod must happen at most 3 times with the same pod
+Flight searches: no more than ten, counted over the whole conversation.
+    Search flights must happen at most 10 times per conversation
+No passenger_id may receive vouchers worth more than 400 in total.
+    The sum of amount of issue voucher must be at most 400 with the same passenger_id
+Vouchers totalling more than 500 per passenger_id are forbidden.
+    The sum of amount of issue voucher must be at most 500 with the same passenger_id
+No conversation grants more than 5 store credits.
+    Grant store credit must happen at most 5 times per conversation
+A customer may send at most 5 replies.
+    Send reply must happen at most 5 times with the same customer
+Cancelling the same booking more than once for a passenger is not allowed.
+    Cancel booking must happen at most 1 times with the same booking and passenger
 """
 UNREAD = (
     "A voucher may not add up to more than 300.",
@@ -107,6 +129,8 @@ UNREAD = (
     "Each account_id may transfer at most 5000.",
     "As many failed loan payouts as loan approvals.",
     "3 refunds are enough.",
+    "At most one successful cancellation of a booking.",
+    "Never two refunds or vouchers.",
 )
 """One call is no sum; so many calls or such an amount; each or all; a success is no failure."""
 
