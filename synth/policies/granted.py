@@ -74,6 +74,8 @@ def _of_an_action(one: Given, body: str, names: Names) -> bool:
 def said_of_some(sentence: str, names: Names) -> tuple[str, ...]:
     """The sentences of the language for one that says what such calls need, or what they must equal."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
+    if _SOME_ARGUMENT.search(body):
+        return ()
     phrases = tuple(names.actions)
     every = _of_the_same_thing(depending(_by_phrases(body, names), phrases), phrases, body)
     found = [way for one in every for way in _ordered(one, phrases)]

@@ -43,6 +43,7 @@ def valued(body: str, names: Names) -> Iterator[str]:
     ways: tuple[Callable[[str, Names], Iterator[str]], ...] = (
         _done_to_a_value, _value_done, _by_its_name, _named_alone, _both_values, _value_before, _sized_first,
         _no_self, _one_of_several,
+        _so_much_done, _people_behind, _to_a_value, _of_two_words,
     )  # fmt: skip
     for way in ways:
         yield from way(body, names)
@@ -249,6 +250,59 @@ def _one_of_several(text: str, names: Names) -> Iterator[str]:
         )
         for rest in (needed, m["rest"]):
             yield f"{verb[:1].upper()}{verb[1:]}{own[0].up} {m['o'].lower()}{m['c']} {m['n']} {rest}"
+
+
+def _so_much_done(text: str, names: Names) -> Iterator[str]:
+    """`Paying out more than 20000 needs ...`: of what is paid out."""
+    size = r"(?:over|above|more than|at least|upwards of) \d[\d,.]*\d*"
+    for one in _alone(names):
+        m = compiled(
+            rf"(?P<l>(?:never |do not |before |no )?)(?P<v>(?:{gerund_of(one.verb)}|{one.verb}){one.up}) "
+            rf"(?P<s>{size})(?P<rest>,? (?:needs?|requires?|only|unless|without|calls? for|must|has to|takes?"
+            r"|is only|[a-z]+ .+)\b.*)"
+        ).fullmatch(text)
+        if m and compiled(r",? (?:needs?|requires?|only|unless|without|calls? for|is only)\b").match(
+            m["rest"]
+        ):
+            yield f"{m['l']}{m['v']} {_object(one)} with amount {m['s']}{m['rest']}"
+
+
+def _people_behind(text: str, names: Names) -> Iterator[str]:
+    """`Before a refund above 500 two different approvers must have approved`: a comma before who they are."""
+    m = compiled(
+        r"(?P<a>(?:before|after|for|with) [^,]+? \d[\d.]*) (?P<b>(?:at least )?(?:two|three|four|\d+) "
+        r"(?:different|distinct|separate) .+)"
+    ).fullmatch(text)
+    if m:
+        yield f"{m['a']}, {m['b']}"
+
+
+def _of_two_words(text: str, names: Names) -> Iterator[str]:
+    """`Payouts over 20000`, `a rollback to version 3`: of what is paid out, or rolled back."""
+    for one in _alone(names):
+        if not one.particle:
+            continue
+        noun = rf"\b(?:(?:an?|the|every|each|any|all) )?{one.verb}-?{one.particle}s?"
+        said = compiled(
+            rf"{noun} (?=(?:over|above|under|below|more|less|at least|with|to|of|in|from)\b)"
+        ).sub(f"{gerund_of(one.verb)} {one.particle} {_object(one)} ", text)
+        if said != text:
+            yield said
+
+
+_TO = r"(?!(?:date|order|scale|plan|spec|speed|completion|everybody|anybody|nobody|somebody|it|them)\b)"
+_SOMEONE = compiled(r".*(?:er|or|ee|ist|ant|ent|ian|body|one)")
+_DEPENDS = r"(?:unless|only|needs?|requires?|without|must|may|can|until|before|after|is|are|at most|has to)"
+
+
+def _to_a_value(text: str, names: Names) -> Iterator[str]:
+    """`No discharge to home unless ...`: some argument says where to."""
+    m = compiled(rf"(?P<a>(?:\S+ ){{1,3}})to (?P<v>{_TO}[a-z]+)(?P<rest>,? {_DEPENDS}\b.+)").fullmatch(text)
+    if m is None or _NO_FIELD.fullmatch(m["v"]) or _NO_NAME.fullmatch(m["v"]) or _SOMEONE.fullmatch(m["v"]):
+        return
+    last = m["a"].split()[-1]
+    if places_of(last, names) and not places_of(m["v"], names):
+        yield f'{m["a"]}with an argument "{m["v"]}"{m["rest"]}'
 
 
 def _as_in_the_file(one: Action) -> bool:

@@ -100,6 +100,11 @@ def _deed(p: Parts) -> AsLatest | None:
     return None if calls is None else _said_of_calls({**p, "w": calls})
 
 
+def _done(p: Parts) -> Event | None:
+    """`A loan may not be paid out ...`."""
+    return done_to({"t": p["t"], "d": p["v"]})
+
+
 def _as_much(make: Callable[[Parts], AsLatest | None], p: Parts) -> AsLatest | None:
     """`No more than was approved`, of an amount; what must not be cancelled is no such one."""
     sized = p["h"] not in ("differ from", "equal")
@@ -285,6 +290,12 @@ AGAINST: dict[str, Rule] = {
         ("{x:value done} and {z:value done} {h:relation of both} [{s:same beside}]", _side_by_side),
         (f"never|do_not {{e:deed}} {_MORE} {{d:as was}} [{{s:same beside}}]",
          lambda p: _deed({**p, "h": "at most", "y": (((AMOUNT,), p["d"].action), "")})),
+        (f"{{t:thing}} {_MAY_NOT} [ever] be {{v:done}} for|at|with {_MORE} {{d:as was}} [{{s:same beside}}]",
+         lambda p: _as_much(_deed, {**p, "e": e, "h": "at most"}) if (e := _done(p)) else None),
+        (f"{{t:thing}} {_MAY_NOT} [ever] be {{v:done}} for|at|with {_MORE} {{y:what was}}",
+         lambda p: _deed({**p, "e": e, "h": "at most"}) if (e := _done(p)) else None),
+        ("{e:deed} only up_to {y:what was}", lambda p: _deed({**p, "h": "at most"})),
+        ("{e:deed} only|exactly|precisely {y:what was}", lambda p: _deed({**p, "h": "equal"})),
         ("{e:deed} {h:relation} {d:as was} [{s:same beside}]", lambda p: _as_much(_deed, p)),
         ("{w:whos} {h:relation} {d:as was} [{s:same beside}]", lambda p: _as_much(_said_of_calls, p)),
         ("{w:whos} {h:relation} {y:what was}", _said_of_calls),

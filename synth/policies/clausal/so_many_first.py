@@ -146,6 +146,9 @@ _MANY: Rule = [
     ("{es:events} {w:by whom}", _many),
 ]
 _MANY_CHECKS: Rule = [
+    ("{e:check} {n:number} times [{w:by whom}]", _many),
+    ("{e:check} {n:number} times {m:mods} {w:by whom}", lambda p: _many({**p, "e": with_mods(p)})),
+    ("{e:check} {m:mods} {n:number} times [{w:by whom}]", lambda p: _many({**p, "e": with_mods(p)})),
     ("{n:number} [separate|distinct] {e:check} [{w:by whom}]", _many),
     ("{n:number} {e:check} {m:mods} {w:by whom}", lambda p: _many({**p, "e": with_mods(p)})),
     ("{n:number} {e:check} {w:by whom} {m:mods}", lambda p: _many({**p, "e": with_mods(p)})),

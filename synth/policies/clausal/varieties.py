@@ -106,6 +106,15 @@ def _any_varied(p: Parts) -> Demand:
     return Demand("variety", (Event(ANY),), number=number, how=field)
 
 
+def _each_another(p: Parts) -> Demand | None:
+    """`Every shipment needs a different tracking code`: none has that of another."""
+    event: Event = p["e"]
+    if event.action == ANY or event.outcome:
+        return None
+    event = with_same(replace(event, single=False, each=False), frozenset({p["f"]}))
+    return Demand("count", (event,), number=1, how="at most")
+
+
 def _in_all(p: Parts) -> Demand:
     """`Never work on two booking ids in one run`."""
     demand = _any_varied(p)
@@ -187,6 +196,8 @@ def one_of_all(grammar: Grammar, at: int) -> Iterator[Found]:
 _THE_RUN = (
     "a_run|the_run|the_whole_run|the_entire_run|one_run|each_run|every_run|any_run|the_same_run|a_whole_run"
 )
+_HAS = "needs|need|has|have|gets|get|must_have|should_have|must_get|requires|require|must_use|uses|must_carry"
+_SHARE = "have|use|share|carry|get|be_made_with|go_out_with|be_given"
 _BETWEEN_CALLS = "between|from calls|tool_calls|call_to_call|one_call_to_the_next"
 _NO_SECOND = (
     "[,] [and] [never] a_second|a_second_one|another|another_one|two|2|more|a_different_one|no_other"
@@ -225,6 +236,16 @@ VARIETIES: dict[str, Rule] = {
         ("every|each call|tool_call [{r:scope}] {g:go} one_and_the_same|the_same|the_very_same|a_single "
          "{f:one field}", _one_only),
         (f"no {{e:events}} {_TO} {{w:different}}", _varied),
+        # each its own
+        (f"every|each {{e:varying}} {_HAS} a_different|a_unique|its_own|a_new|another|a_distinct|a_separate "
+         "{f:id field}", _each_another),
+        (f"[all] {{e:varying}} {_HAS} different|unique|distinct {{f:ids}}", _each_another),
+        (f"[the] {{f:id field}} {SHOULD} [always] be unique for|per|in|of|across|among|to "
+         "each|every|all|all_the {e:varying}", _each_another),
+        (f"[the] {{f:ids}} of|in {{e:varying}} {SHOULD} [always] be unique|different|distinct",
+         _each_another),
+        (f"no two|2 {{e:varying}} {MAY}|{SHOULD} [ever] {_SHARE} [the] same {{f:id field}}", _each_another),
+        (f"two|2 {{e:varying}} {NO} [ever] {_SHARE} [the] same {{f:id field}}", _each_another),
         # one of it, whatever is called
         (f"{{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}} {{r:whole}}", _one_only),
         (f"{{z:stay}} {_ONE}|the_same|one_and_the_same {{f:one field}}", _one_only),

@@ -108,11 +108,35 @@ def test_all_calls_of_an_action_may_have_one_value(sentence: str) -> None:
     "The payout must not be higher than the amount approved for that loan id.",
     "Never pay out more than was approved for the same loan id.",
     "A payout must not exceed the amount approved, same loan id.",
+    "A loan must not be paid out for more than was approved, same loan id.",
+    "Pay out only up to the approved amount, same loan id.",
 ])  # fmt: skip
 def test_what_was_approved_is_of_the_same_thing(sentence: str) -> None:
     assert reading(sentence) == (
         "The amount of pay_out_loan must be at most the amount of the latest success of approve_loan with "
         "the same loan_id before it; without one nothing is asked."
+    )
+
+
+@pytest.mark.parametrize("sentence", [
+    "Payouts over 20000 need approve loan twice, by different officers, for the same loan id",
+    "Payouts over 20000 need approve loan twice for the same loan id, by different officers",
+    "Paying out more than 20000 needs loan approvals by 2 different officers for the same loan id.",
+])  # fmt: skip
+def test_so_many_different_people_may_have_to_approve(sentence: str) -> None:
+    assert reading(sentence) == (
+        "Before each call of pay_out_loan with amount over 20000, 2 successes of approve_loan with the same "
+        "loan_id, with different officer must have ended."
+    )
+
+
+@pytest.mark.parametrize("sentence", [
+    "Every card needs a different card number.", "No two cards may have the same card number.",
+    "The card numbers of cards must be unique.",
+])  # fmt: skip
+def test_each_call_may_need_a_value_of_its_own(sentence: str) -> None:
+    assert reading(sentence) == (
+        "At most 1 call of issue_card with the same card_number, failed ones included."
     )
 
 
