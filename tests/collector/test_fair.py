@@ -134,6 +134,25 @@ def test_others_get_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) -
     assert [name for name in done if name != "|"] == ["a0", "b", "a1", "a2", "a3"]
 
 
+def test_short_work_goes_before_long_work_of_other_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair, "SLICE_SECONDS", 1e-9)
+    done: list[str] = []
+
+    async def take(slices: Slices, name: str, seconds: float) -> None:
+        await slices.turn(Flow("a", name), seconds)
+        with slices.work():
+            done.append(name)
+
+    async def main() -> None:
+        slices = Slices()
+        await asyncio.gather(
+            *(take(slices, f"long {at}", 0.01) for at in range(3)), take(slices, "short", 0.001)
+        )
+
+    asyncio.run(main())
+    assert done == ["long 0", "short", "long 1", "long 2"]
+
+
 def test_what_is_begun_is_begun_in_turns() -> None:
     """As pages are: however many one sender asks for, another begins after one of them."""
     done: list[str] = []

@@ -8,7 +8,7 @@ import gzip
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from google.protobuf.message import DecodeError
 from collector import room as room_
 from collector.budget import Budget
 from collector.errors import Overloaded
-from collector.fair import Flow
+from collector.fair import Flow, Slices
 from collector.model import Batch
 from collector.otlp import counting, intake, json_in, segments
 from collector.otlp import decoder as decoder_
@@ -243,12 +243,13 @@ class Held:
 
 
 async def all_of(
-    decoder: Decoder, sent: list[tuple[str, bytes]], ready: Callable[[], object], held: Held
+    decoder: Decoder, sent: Sequence[tuple[str, bytes]], ready: Callable[[], object], held: Held
 ) -> list[Any]:
     """The ends of bodies that are sent one right after the other; the first is held until all are."""
     tasks = []
     for who, content in sent:
-        tasks.append(asyncio.ensure_future(decoder.batch(who, Body(content, "", "json", LIMITS))))
+        flow = Flow(*who.split())
+        tasks.append(asyncio.ensure_future(decoder.batch(flow, Body(content, "", "json", LIMITS))))
         await asyncio.sleep(0)
     while not ready():
         await asyncio.sleep(0.001)
@@ -266,11 +267,20 @@ def test_senders_take_turns_and_bodies_are_read_one_by_one(
     assert held.most == 1
 
 
+def test_a_small_body_goes_before_big_ones_of_other_connections(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(monkeypatch)
+    big = [("a big", b"x" * 900), ("a other", b"y" * 900), ("a third", b"z" * 900)]
+    asyncio.run(all_of(decoder, [*big, ("a small", b"s")], lambda: held.asked, held))
+    assert [content[:1] for content in held.asked] == [b"x", b"s", b"y", b"z"]
+
+
 def test_one_sender_does_not_fill_the_line(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     mine = [("a", b"%d" % at) for at in range(decoder_.WAITING + 2)]
     ends = asyncio.run(all_of(decoder, [*mine, ("b", b"b")], lambda: held.asked, held))
-    assert isinstance(ends[-1], decoder_.Decoded)
+    assert isinstance(ends[-1], Batch)
     refused = [end for end in ends if isinstance(end, Overloaded)]
     assert len(refused) in (len(mine) - decoder_.SHARE, len(mine) - decoder_.SHARE - 1)  # one may be read
     many = [(str(at), b"%d" % at) for at in range(decoder_.WAITING + 2)]
@@ -399,6 +409,26 @@ def test_who_sends_what_takes_long_is_read_elsewhere_for_a_while(
     monkeypatch.setattr(intake, "read", watched)
     monkeypatch.setattr(intake, "DEAR_SECONDS", 0.003)  # as this takes on any machine
     asyncio.run(main())
+
+
+def test_a_body_waits_for_its_turn_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    async def turn(_slices: Slices, _flow: Flow, seconds: float) -> None:
+        asked.append(seconds)
+
+    async def nothing(*_given: object) -> Any:
+        return "default"
+
+    async def main() -> None:
+        made = intake.Intake(nothing, nothing, LIMITS, Budget(2**26))
+        for body in (in_parts(1), in_parts(500)):
+            with Budget(2**26).open("a") as held:
+                await made.take("default", held, body, "", "protobuf")
+
+    monkeypatch.setattr(Slices, "turn", turn)
+    asyncio.run(main())
+    assert 0 < asked[0] < asked[1] - 400 * intake.BYTE_SECONDS
 
 
 def test_senders_of_what_takes_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -436,6 +436,25 @@ def test_senders_are_written_in_turn_and_big_requests_in_parts(
     assert (writer.queued_bytes, writer.counters.batches) == (0, 5)
 
 
+def test_a_small_request_is_written_before_the_rest_of_big_ones_of_its_sender(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "GROUP_SEGMENTS", 2)
+    monkeypatch.setattr(writer_module, "TURN_SEGMENTS", 2)
+    writer, go_on, written = held_writer
+    keys = {f"{name}{number}": new_id() for name in "abs" for number in range(4)}
+    for name in "ab":
+        sent = of_runs(*(keys[f"{name}{number}"] for number in range(4)))
+        writer.submit(1, sent, lambda _: None, flow=Flow("one", name))
+    writer.submit(1, of_runs(keys["s0"]), lambda _: None, flow=Flow("one", "small"))
+    go_on.set()
+    writer.close()
+    names = {key: name for name, key in keys.items()}
+    assert [[names[key] for key in group] for group in written] == [
+        ["s0", "a0"], ["b0", "b1"], ["a1", "a2"], ["b2", "b3"], ["a3"],
+    ]  # fmt: skip
+
+
 def test_where_several_send_a_transaction_is_short(
     held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

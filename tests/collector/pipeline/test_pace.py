@@ -36,6 +36,14 @@ def test_several_have_what_is_quickly_stored_until_only_one_is_left(now: list[fl
     assert pace.segments() == GROUP_SEGMENTS
 
 
+def test_connections_of_one_sender_are_several(now: list[float]) -> None:
+    pace = Pace()
+    pace.came(Flow("a", "1"))
+    pace.came(Flow("a", "2"))
+    pace.took(1_000, 0.2)
+    assert pace.segments() == int(GROUP_SECONDS / 0.0002)
+
+
 @pytest.mark.parametrize(("seconds", "expected"), [(60.0, FEWEST_SEGMENTS), (0.0001, GROUP_SEGMENTS)])
 def test_there_are_bounds(now: list[float], seconds: float, expected: int) -> None:
     pace = Pace()
