@@ -8,6 +8,7 @@ from functools import partial
 from synth.errors import BadInput
 from synth.policies.begun import begun
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.labels import labelled
 from synth.policies.names import Names
 from synth.policies.remarks import remarked
 from synth.policies.same_aside import compared_aside
@@ -33,6 +34,7 @@ def _beside(sentence: str, names: Names, plain: Read, most: int) -> PolicyKind |
     for aside in (
         partial(begun, names=names),
         partial(remarked, names=names),
+        partial(labelled, names=names),
         compared_aside,
         beside_its_scope,
     ):

@@ -26,7 +26,7 @@ _HEAD = (
     r"|bear in mind)"
     r"|(?:do not|don['\u2019]t|never) forget|for (?:the|our|all|every) agents?|the following (?:holds"
     r"|applies)"
-    r"|(?:it|this|always) (?:holds|applies)|no exceptions|make sure|be sure"
+    r"|(?:it|this|always) (?:holds|applies)|always|no exceptions|make sure|be sure"
     r"|(?:i|we)(?:['\u2019]d| would)? (?:want|need|expect|require|demand|insist|like)(?: (?:this"
     r"|the following|you to know))?"
     r"|(?:the agent|agents|everybody|everyone|you) (?:must|should|has to|have to) (?:make sure|ensure"
@@ -57,7 +57,7 @@ _LEAD = (
 _KIND = r"(?:please|kindly|pls|thanks|thank you|many thanks)"
 _LEADS = compiled(rf"^(?:(?-i:{_BULLET})|{_HEAD}|{_LEAD}|(?:please|kindly|pls),? )+(?=\S)")
 _FIRMLY = (
-    r"no exceptions?(?: whatsoever)?|without (?:any )?exceptions?|no exceptions? allowed|always"
+    r"no exceptions?(?: whatsoever)?|not ever|ever|without (?:any )?exceptions?|no exceptions? allowed|always"
     r"|at all times|full stop"
     r"|period|really|seriously|and that['\u2019]s it|and that is it|no matter what|whatever happens"
     r"|come what may|ok|okay|understood|as agreed|as always"
@@ -70,7 +70,7 @@ _ENDS = compiled(
     rf"(?:(?:,? ?\b(?:please|kindly|pls)|,+ ?{_KIND}|[.!;,] ?(?:please|thanks|thank you|many thanks))"
     rf"|,? ?\((?:{_FIRMLY}|please|thanks)[!.]?\)|(?: [-\u2013\u2014]|[.;,!:]) ?(?:{_FIRMLY})(?: ?\?)?"
     r"|,? (?:(?:as )?(?:required|demanded|prescribed) )?by law"
-    r"|(?<! only)(?<! not) at all times)?[ .!\u2026;,]*$"
+    r"|(?<! only)(?<! not) at all times|(?<! only)(?<! not) in (?:any|every) case)?[ .!\u2026;,]*$"
 )
 _INSIDE = compiled(r"(?<=[\w,]) (?:please|kindly|pls)\b,?(?= )")
 _TIME = r"\d{1,2}(?::\d\d)?(?: ?[ap]m)?"
@@ -97,12 +97,17 @@ _WRAPPED = tuple(
 _IN_QUOTES = compiled(r"^['\u2018](?P<in>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019]$")
 _EMPHASIS = compiled(r"(?<![\w*`])(?P<m>\*{1,2}|`|__)(?P<in>[^*`\"\s](?:[^*`\"]*[^*`\"\s])?)(?P=m)(?![\w*`])")
 """`**never**`, `` `issue_refund` ``."""
-_SEE = compiled(r",? \((?:see|cf\.?|ref\.?|refer to) [^()]+\)[ .!]*$")
+_SEE = compiled(
+    r",? [(\[](?:(?:see|cf\.?|ref\.?|refer to) [^()\[\]]+|(?:policy|rule|section|sec\.?|clause|chapter"
+    r"|article|art\.|\u00a7|req|ticket|point) ?"
+    r"(?:no\.? ?|#)?[\w.-]*\d[\w.-]*|(?-i:[A-Z]{2,6})-\d+)[)\]][ .!]*$"
+)
 """Where more of it is written."""
 _WORDS = frozenset(["please", "kindly", "pls", "thanks"])
 _HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
 _OF_ITS_OWN = compiled(
-    r"\b(?:obtain|got|get|give|grant|need|requir|ask|request)\w*\b.*\b(?:separately|individually|individual)\b"
+    r"\b(?:obtain|got|get|give|grant|need|requir|ask|request)\w*\b.*\b(?:separately|individually"
+    r"|individual)\b"
 )
 """What is got for each by itself: no word of how a limit counts."""
 

@@ -95,6 +95,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_only_with_if(sentence, rule)
     _no_bare_number(sentence, rule)
     _no_day_as_argument(sentence, rule)
+    _no_limit_as_argument(sentence, rule)
     _not_only_these_then(sentence, rule)
     _not_for_ever(sentence, rule)
     not_left_out(sentence, rule)
@@ -447,6 +448,23 @@ def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
                     f"weekdays', with hours as '{_bare(tools)} must never happen on Fridays after 18:00', an "
                     f"argument as 'args.{name}'"
                 )
+
+
+_LIMIT = compiled(
+    r"(?:rate|upper|lower|time|hard|call)_(?:limit|bound)|limit|cap|ceiling|quota|maximum|minimum"
+)
+
+
+def _no_limit_as_argument(sentence: str, rule: PolicyKind) -> None:
+    """`A refund has an upper limit of 500` speaks of a bound, and of no argument that is always 500."""
+    for one in (one for tools in rule.tools for one in tools.asked):
+        name = str(one.path[-1]) if one.path else ""
+        if one.op == "not in" and _LIMIT.fullmatch(name) and f"args.{name}" not in sentence:
+            raise BadInput(
+                f"cannot read {name.replace('_', ' ')!r} as an argument; a limit is said as 'ACTION must "
+                f"happen at most 3 times' or 'ACTION with FIELD over 500 must never happen', an argument as "
+                f"'args.{name}'"
+            )
 
 
 def _not_only_these_then(sentence: str, rule: PolicyKind) -> None:

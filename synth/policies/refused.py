@@ -52,6 +52,7 @@ from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.said_why import without_reason
 from synth.policies.sentences import read_sentence
+from synth.policies.short_signs import in_full, in_small_letters
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.tool_names import with_phrases
 from synth.policies.two_in_one import two_limits
@@ -96,8 +97,9 @@ MAX_HINTED = 400
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     no_question(sentence)
-    no_foreign_number(sentence)
-    bare = without_brackets(needed_first(as_ban(without_courtesies(sentence, names.actions), names)), names)
+    said = in_full(in_small_letters(sentence), names.actions)
+    no_foreign_number(said)
+    bare = without_brackets(needed_first(as_ban(without_courtesies(said, names.actions), names)), names)
     told = next(without_reason(bare, names), None)
     ways = (*_ways_to_read(bare, names), *((told,) if told else ()))
 

@@ -6,7 +6,7 @@ maximum must be a greatest number, `a third is too many` goes with two. A label 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from synth.errors import BadInput
@@ -14,9 +14,13 @@ from synth.policies.action_forms import singular
 from synth.policies.clausal.small import NTH
 from synth.policies.composed import actions_in
 from synth.policies.inflected import inflected
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.count import Count
+from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.variety import Variety
@@ -34,6 +38,23 @@ _LIMITS = (Count, Rate, Total, Variety, InARow)
 
 def _any_rule(rule: PolicyKind) -> PolicyKind | None:
     return rule
+
+
+def _adjacent(rule: PolicyKind) -> PolicyKind | None:
+    return rule if isinstance(rule, Adjacency | NextCall) else None
+
+
+def _alone(rule: PolicyKind) -> PolicyKind | None:
+    """Does it name all that is allowed, so that nothing else is?"""
+    if isinstance(rule, FirstCall | LastCall | Adjacency | NextCall):
+        return rule
+    banned = rule.what if isinstance(rule, Count) and not rule.most else ()
+    wheres = [tools.where for tools in banned if tools.where is not None]
+    only = any(one.op in ("not in", "outside") for where in wheres for one in where.every)
+    others = isinstance(rule, AbsenceAfter) and any(
+        then.but or then.names == ("*",) for _, then in rule.pairs
+    )
+    return rule if only or others else None
 
 
 def _bounded(rule: PolicyKind) -> PolicyKind | None:
@@ -114,6 +135,23 @@ _WHOEVER = (
     r"|until|when|while|per|within|every|each|may|must)\b)[\w'\u2019-]+){1,5})"
 )
 _EVEN_IF = r"even (?:if|when|though) (?P<even>[^,;:]{3,80})"
+_EVEN_THEN = (
+    r"(?:and )?(?:even|not even) (?:for|in|on|at|during|under|by) "
+    r"(?P<there>(?:(?!(?:if|unless|except|but|only|and|not|never|before|after|until|when|while|per|within"
+    r"|each"
+    r"|every|may|must|same)\b)[\w'\u2019-]+ ?){1,5})"
+)
+"""Where it holds as well: `even in an emergency`."""
+_NOTHING_BETWEEN = (
+    r"(?:and |with )?(?:nothing|no (?:other )?(?:calls?|tools?|tool calls?|steps?|actions?))(?: else| other)?"
+    r"(?: (?:may|must) (?:come|happen|be called|be))? (?:in )?between(?: (?:them|the two|both|it))?"
+)
+_NOTHING_ELSE = (
+    r"(?:and )?(?:nothing|nobody|no one|never anything|not anything|none) else|(?:and )?no (?:others?"
+    r"|other (?!than\b)[a-z]+)"
+    r"|never any other|(?:all )?others? (?:are|is) (?:forbidden|not allowed|refused)|everything else is "
+    r"(?:forbidden|not allowed)"
+)
 _SAYS = (
     r"(?:says|say|wants|ask|asks|demands|requires|insists) "
     r"(?:compliance|legal|finance|audit|security|management|the (?:boss|law|regulator|auditor|team))"
@@ -167,6 +205,9 @@ _BEHIND: tuple[tuple[str, Fitted], ...] = (
     (_DO_NOT_COUNT, _of_successes),
     (_WHOEVER, _any_rule),
     (_EVEN_IF, _any_rule),
+    (_EVEN_THEN, _any_rule),
+    (_NOTHING_BETWEEN, _adjacent),
+    (_NOTHING_ELSE, _alone),
     (_SAYS, _any_rule),
     (_FIRMLY, _any_rule),
 )
@@ -214,7 +255,7 @@ def _behind(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
     for pattern, fitted in _BEHIND:
         for around in (rf"{_APART}(?:{pattern})$", rf",? [(\[](?:{pattern})[)\]]$"):
             m = compiled(around).search(body)
-            if m and m.start() and not _says_more(m.groupdict().get("even") or "", names):
+            if m and m.start() and not _says_more(m.groupdict(), names):
                 told = _whatever(m[0]) if pattern is _WHOEVER else fitted
                 yield (
                     body[: m.start()],
@@ -225,16 +266,23 @@ def _behind(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
         yield body[: nth.start()], _next_too_many(nth["a"] or nth["b"])
 
 
-def _says_more(words: str, names: Names) -> bool:
-    """May `even if it fails` or `even if it was refunded` change what the rule asks for?"""
+def _says_more(said: Mapping[str, str | None], names: Names) -> bool:
+    """May `even if it fails`, `even if it was refunded` or `even for refunds` change what the rule "
+    "asks for?"""
+    words = said.get("even") or said.get("there") or ""
     if compiled(r"\b(?:fail|succe|error|only|unless|except|until|before|after)\w*").search(words):
+        return True
+    if said.get("there") and any(
+        not place.word for word in words.split() for place in places_of(word, names)
+    ):
         return True
     return bool(names.actions) and bool(actions_in(inflected(words, names), names))
 
 
 _TOPICS = (
     "safety|security|fraud|privacy|compliance|compensation|money|cost|costs|budget|budgets|spending|abuse"
-    "|spam|risk|risks|quality|fairness|hygiene|order|sequence|ordering|limit|limits|limitation|limitations|cap"
+    "|spam|risk|risks|quality|fairness|hygiene|order|sequence|ordering|limit|limits|limitation"
+    "|limitations|cap"
     "|caps|quota|quotas|timing|pacing|throttle|throttling|cooldown|deadline|prevention|protection|control"
     "|controls|check|checks|policy|rule|rules|guard|guardrail|guardrails|principle|separation|duties|duty"
     "|eyes|audit|trail|traceability|transparency|courtesy"

@@ -51,6 +51,8 @@ AROUND = (
     "Under GDPR, {s}", "{s} (GDPR)", "{s} (see handbook 4.2)", "{s}, see handbook 4.2",
     "{s}, for fraud prevention", "{s} for the sake of safety", "The auditors insist: {s}",
     "{s} - the auditors insist on it",
+    "{s} (policy 4.2)", "{s} [SEC-12]", "{s}, ever", "{s}, even in an emergency", "{s}, not even at night",
+    "Always: {s}",
     # what a file of this scope means anyway
     "In a run, {s}", "Within a run, {s}", "{s} in a run", "{s} during a run", "Throughout the run, {s}",
     "In one and the same run, {s}", "{s} within a single run", "{s} (per run)",
