@@ -102,6 +102,22 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     nothing_behind(sentence, rule)
 
 
+_FREE = compiled(
+    r"\b(?P<said>(?:no|nobody|nothing|none)(?: (?!(?:must|may|can|should|shall|will|is|are|was|were|before"
+    r"|after|if|until|unless|without|when|once|while)\b)[\w'-]+){0,5} (?:has to|have to|needs? to|need"
+    r"|(?:is|are) (?:required|obliged|needed) to))\b(?! not\b)",
+)
+
+
+def no_freedom(sentence: str) -> None:
+    """BadInput for `no receipt has to be sent`, which forbids nothing."""
+    if found := _FREE.search(sentence):
+        raise BadInput(
+            f"cannot read '{found['said']}', which forbids nothing and asks for nothing; what is forbidden "
+            "is said as 'ACTION must never happen'"
+        )
+
+
 def not_an_action(rule: PolicyKind, names: Names) -> None:
     """`Lending needs verification after 18:00` asks for an action of the file, and for no argument."""
     for tools in rule.tools:

@@ -14,6 +14,7 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies import clausal
 from synth.policies.adverbials import at_times
+from synth.policies.amount_or_count import may_be_an_amount
 from synth.policies.asides import with_asides
 from synth.policies.bans_of_two import (
     is_ban_of_several,
@@ -23,7 +24,6 @@ from synth.policies.bans_of_two import (
     no_ban_of_both,
 )
 from synth.policies.begun import as_ban
-from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.conditions_aside import without_brackets
@@ -43,7 +43,7 @@ from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
-from synth.policies.misread import not_an_action, not_misread
+from synth.policies.misread import no_freedom, not_an_action, not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
 from synth.policies.ones import of_a_new_one, without_ones
 from synth.policies.open_counts import no_open_count
@@ -56,6 +56,7 @@ from synth.policies.short_signs import in_full, in_small_letters
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.tool_names import with_phrases
 from synth.policies.two_in_one import two_limits
+from synth.policies.two_rules import two_rules
 from synth.policies.weak_words import no_question, no_weak_words
 from synth.policies.wholes import in_short, of_a_run, sum_of
 from synth.policies.whose_numbers import no_foreign_number
@@ -114,7 +115,31 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             first = bad if said in (bare, told) else first
         else:
             return rule if said == sentence else _without_clauses(of_a_new_one(sentence, rule))
+    known = isinstance(first, TwoReadings) or "two policies" in first.message
+    if not known and (both := _two_rules(bare, names, forms)) is not None:
+        return both
     raise first
+
+
+def _two_rules(bare: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence that states two of one kind; BadInput names both where they are not."""
+
+    def alone(said: str) -> PolicyKind:
+        ways = tuple(_ways_to_read(said, names))
+
+        def read(one: str, again: Again) -> PolicyKind:
+            return (_read_whole if one in ways else _rule_as_said)(one, names, forms, again)
+
+        reader, last = InPlace(read), BadInput("an empty sentence")
+        for way in ways:
+            try:
+                return reader.rule(way)
+            except BadInput as bad:
+                last = bad
+        raise last
+
+    body = " ".join(bare.split()).removesuffix(".").strip()
+    return two_rules(body, alone) if len(body) <= MAX_HINTED else None
 
 
 def _ways_to_read(bare: str, names: Names) -> Iterator[str]:
@@ -140,14 +165,14 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
         if asked is None:
             raise
         rule = asked
-    if _may_be_an_amount(sentence, rule):
+    if may_be_an_amount(sentence, rule):
         rule = _of_each_amount(sentence, rule, names)
     if is_ban_of_several(rule):
         rule = _of_both_together(sentence, names, forms) or rule
     no_ban_after_each(sentence, rule)
     no_ban_of_both(sentence, rule)
     no_ban_after_both(sentence, rule)
-    _no_freedom(sentence)
+    no_freedom(sentence)
     no_two_meanings(sentence, rule)
     no_open_count(sentence, rule, names.actions)
     not_another_meaning(sentence, rule)
@@ -174,26 +199,6 @@ def _of_some_calls(sentence: str, names: Names, again: Again) -> PolicyKind | No
     return next(iter(rules), None)
 
 
-_MANY = 50
-"""Calls that nobody counts without the word `times`."""
-_SOME = 9
-"""Calls that `limit refunds to 30` may not be said of: so much money is as likely."""
-_LIMITED = re.compile(r"\b(?:limit|cap|restrict|exceed|keep|kept)", re.IGNORECASE)
-_MONEY = re.compile(MONEY, re.IGNORECASE)
-
-
-def _may_be_an_amount(sentence: str, rule: PolicyKind) -> bool:
-    """`Refund at most 500`: so many calls, or such an amount?"""
-    most = getattr(rule, "most", None)
-    money = _LIMITED.search(sentence) and any(_MONEY.search(tools.phrase) for tools in rule.tools)
-    if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= (_SOME if money else _MANY):
-        return False
-    said = "|".join(f"{number:,}|{number}" for number in (most, most + 1))
-    return re.search(rf"\b(?:{said})\b", sentence) is not None and not re.search(
-        rf"\b(?:{said}) (?:times|calls|(?!calls|tops\b)[a-z]+s\b)", sentence, re.IGNORECASE
-    )
-
-
 def _of_each_amount(sentence: str, rule: PolicyKind, names: Names) -> PolicyKind:
     """The ban of a larger amount, where a single call is spoken of; else TwoReadings."""
     if (asked := granted(sentence, names)) is not None:
@@ -205,23 +210,6 @@ def _of_each_amount(sentence: str, rule: PolicyKind, names: Names) -> PolicyKind
         f"{quoted(f'{phrase} with amount over {most} must never happen')} or "
         f"{quoted(f'The sum of args.amount of {phrase} must be at most {most}')}"
     )
-
-
-_FREE = re.compile(
-    r"\b(?P<said>(?:no|nobody|nothing|none)(?: (?!(?:must|may|can|should|shall|will|is|are|was|were|before"
-    r"|after|if|until|unless|without|when|once|while)\b)[\w'-]+){0,5} (?:has to|have to|needs? to|need"
-    r"|(?:is|are) (?:required|obliged|needed) to))\b(?! not\b)",
-    re.IGNORECASE,
-)
-
-
-def _no_freedom(sentence: str) -> None:
-    """BadInput for `no receipt has to be sent`, which forbids nothing."""
-    if found := _FREE.search(sentence):
-        raise BadInput(
-            f"cannot read '{found['said']}', which forbids nothing and asks for nothing; what is forbidden "
-            "is said as 'ACTION must never happen'"
-        )
 
 
 def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
