@@ -189,13 +189,19 @@ def _of_them(said: str, fitted: Fitted) -> Fitted:
         return fitted
     nouns = compiled(r"\b(?:failed|unsuccessful|failing|successful) ([a-z]+)").findall(said)
 
-    def of_them(rule: PolicyKind) -> PolicyKind | None:
-        own = all(
-            noun.lower() in _ANY_TRIES or any(is_of(noun, tools) for tools in rule.tools) for noun in nouns
-        )
+    for noun in nouns:
+        fitted = _of_what(noun, fitted)
+    return fitted
+
+
+def _of_what(noun: str, fitted: Fitted) -> Fitted:
+    """`Two deploys, not a third restart` says nothing of deploys."""
+
+    def of_it(rule: PolicyKind) -> PolicyKind | None:
+        own = noun.lower() in _ANY_TRIES or any(is_of(noun, tools) for tools in rule.tools)
         return fitted(rule) if own else None
 
-    return of_them
+    return of_it
 
 
 _BEHIND: tuple[tuple[str, Fitted], ...] = (
@@ -211,7 +217,7 @@ _BEHIND: tuple[tuple[str, Fitted], ...] = (
     (_SAYS, _any_rule),
     (_FIRMLY, _any_rule),
 )
-_NTH = rf"(?P<{{n}}>{'|'.join(NTH)}|\d{{{{1,2}}}}(?:st|nd|rd|th))(?: [a-z]+)?"
+_NTH = rf"(?P<{{n}}>{'|'.join(NTH)}|\d{{{{1,2}}}}(?:st|nd|rd|th))(?: (?P<{{n}}_of>[a-z]+))?"
 _NEXT = (
     rf"(?:and |but |so )?(?:(?:an?|the|every|any) {_NTH.format(n='a')} (?:is|would be) "
     rf"(?:one )?(?:too many|too much"
@@ -263,7 +269,8 @@ def _behind(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
                 )
     nth = compiled(rf"{_APART}{_NEXT}$").search(body)
     if nth and nth.start():
-        yield body[: nth.start()], _next_too_many(nth["a"] or nth["b"])
+        too_many = _next_too_many(nth["a"] or nth["b"])
+        yield body[: nth.start()], _of_what(nth["a_of"] or nth["b_of"] or "one", too_many)
 
 
 def _says_more(said: Mapping[str, str | None], names: Names) -> bool:

@@ -26,7 +26,7 @@ _ENDS = frozenset([
     "you", "we", "nor", "either", "neither", "both", "but", "so", "because", "there", "goes", "comes",
     "back", "up", "down", "out",
     "takes", "wait", "ought", "cannot", "immediately", "directly", "successfully", "right",
-    "very",
+    "very", "except", "all", "some", "still", "too", "even",
 ])  # fmt: skip
 _SOME = ("no", "a", "an", "any")
 _ANOTHER = frozenset(["second", "third", "further", "more", "other", "additional", "extra"])

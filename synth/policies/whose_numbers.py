@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from synth.errors import BadInput
 from synth.policies.action_forms import singular
 from synth.policies.clausal.events import actions_of
+from synth.policies.clausal.kinds_of_verbs import MONEY
 from synth.policies.composed import quoted
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.paired import Paired
+from synth.policies.kinds.total import Total
 from synth.policies.names import Tools, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of
@@ -31,6 +33,10 @@ _COMPARED = compiled(
     r"\b(?P<said>more (?!often\b|frequent|than\b)(?:[a-z-]+ ){1,4}than|(?:number|count|total) of|outnumber"
     r"|(?:no |not |at most )?as many (?!times\b)[a-z-]+(?: [a-z-]+){0,3} as|in number|more numerous"
     r"|more than there)\b"
+)
+_ADDED = compiled(
+    r"[$\u20ac\u00a3]|\b(?:sums?|total|totals|totalling|add|adds|added|adding|together|combined|come|cost|costs|spend"
+    r"|spends|spent|budget|eur|usd|gbp|chf|euros?|dollars?)\b"
 )
 _AT_EACH_MOMENT = compiled(
     r"\b(?:so far|any (?:time|point|moment)|all times|no (?:time|point|moment)|every (?:time|point|moment)"
@@ -65,6 +71,7 @@ def not_other_numbers(sentence: str, rule: PolicyKind, phrases: Iterable[str]) -
     """TwoReadings where the numbers of a sentence are compared, or counted, in another way as well."""
     _not_in_the_end(sentence, rule)
     _not_for_each_call(sentence, rule, tuple(phrases))
+    _not_of_calls(sentence, rule)
 
 
 def _not_in_the_end(sentence: str, rule: PolicyKind) -> None:
@@ -103,6 +110,20 @@ def _not_for_each_call(sentence: str, rule: PolicyKind, phrases: tuple[str, ...]
         raise TwoReadings(
             f"cannot read {said['said']!r}, which may be an argument or the action {deed!r}; write 'with the "
             f"same {field}' for the argument{own}"
+        )
+
+
+def _not_of_calls(sentence: str, rule: PolicyKind) -> None:
+    """`A run may deploy no more than 60`, of what nobody pays: so many calls, or some amount of them."""
+    if not isinstance(rule, Total) or rule.path[-1] != "amount" or _ADDED.search(sentence):
+        return
+    what = rule.tools[0].phrase
+    found = compiled(r"\d[\d,]*(?:\.\d+)?").search(sentence)
+    if found and not compiled(MONEY).search(f"{sentence} {what}"):
+        raise TwoReadings(
+            f"cannot read {found[0]!r}, which may be calls or an amount; write "
+            f"{quoted(f'{what} must happen at most {found[0]} times')} or "
+            f"{quoted(f'The sum of args.amount of {what} must be at most {found[0]}')}"
         )
 
 

@@ -95,7 +95,8 @@ DURATIONS: dict[str, Rule] = {
         (f"{_AT_MOST} {{d:time}} long", lambda p: p["d"]),
     ],
     "in_bounds": [
-        ("at|to|within|in|inside|after {d:so_long}", lambda p: p["d"]),
+        ("at|to|within|in|inside {d:so_long}", lambda p: p["d"]),
+        ("after {d:no_longer}", lambda p: p["d"]),
         (f"{_UNDER}|in_under|in_less_than {{d:time}} [{_EACH}]", _less),
     ],
     "so_long": [
@@ -170,6 +171,8 @@ DURATIONS: dict[str, Rule] = {
         (f"no {{e:events}} {_TAKING} {{d:too_long}}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} in|within|after|inside {{d:no_longer}}", taking),
         (f"{{e:events}} {SHOULD} [always] be|have {_OVER_AND_DONE} {{d:in_bounds}}", taking),
+        (f"{{e:events}} {SHOULD} [always] be|have over|through|finished_with|over_and_done after {{d:time}}",
+         taking),
         (f"{{d:no_longer}} [is_the_limit] {_FOR_EACH} {{e:events}}", taking),
         (f"{{e:events}} {SHOULD} [always] be {_DONE} within|in {{d:time}} of|after [its|their|the]"
          f" start|starting|beginning"

@@ -145,6 +145,46 @@ def test_failures_of_something_else_count_nowhere(sentence: str) -> None:
         read(sentence)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Two refunds per booking, not a third voucher.",
+        "Two refunds per booking, a third payment is too many.",
+        "At most two refunds per booking, never a third payroll.",
+    ],
+)
+def test_what_is_too_many_of_something_else(sentence: str) -> None:
+    with pytest.raises(BadInput):
+        read(sentence)
+
+
+@pytest.mark.parametrize("third", ["a third", "a third one", "a third refund", "a third call"])
+def test_what_is_too_many_of_what_is_counted(third: str) -> None:
+    two = read("Issue refund must happen at most 2 times with the same booking.")
+    assert read(f"Two refunds per booking, never {third}.") == two
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Payroll runs must finish after 10 minutes.", "Payroll runs end after 10 minutes.",
+     "Payroll runs are completed after 10 minutes."],
+)  # fmt: skip
+def test_no_sooner_or_no_later(sentence: str) -> None:
+    with pytest.raises(BadInput):
+        read(sentence)
+
+
+def test_over_after_so_long() -> None:
+    took = read("Run payroll must take at most 10 minutes.")
+    assert read("Payroll runs must be over after 10 minutes.") == took
+    assert read("Payroll runs must finish after at most 10 minutes.") == took
+
+
+def test_so_many_calls_or_an_amount_of_what_nobody_pays() -> None:
+    with pytest.raises(BadInput, match="at most 60 times"):
+        read("A run may cancel bookings up to 60 in all.")
+
+
 @pytest.mark.parametrize("what", ["refunds", "tries", "attempts", "ones", "calls"])
 def test_failures_of_what_is_counted(what: str) -> None:
     assert read(f"At most 3 refunds, failed {what} don't count.") == read(
