@@ -110,7 +110,8 @@ class Intake:
             batch = self._decoded_here(held.flow, body, coding, form)
         if batch is None:
             batch, seconds = await self._decoder.batch(held.flow, Body(body, coding, form, self.limits))
-            self._dear.took(held.flow, seconds)
+            if seconds < DEAR_SECONDS:  # else it is big, perhaps, and said nothing of small ones
+                self._dear.took(held.flow, seconds)
         if batch.segments:
             held.resize(batch.size)
             await self._store(project, batch, held.flow)

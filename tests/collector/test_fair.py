@@ -88,6 +88,16 @@ def test_each_connection_has_as_much_while_others_have_portions_of_theirs() -> N
     assert len(served) == 13
 
 
+def test_what_a_connection_has_had_counts_for_what_it_asks_for_next() -> None:
+    line: Turns[str] = Turns()
+    line.put(Flow("a", "many"), "many", 2)
+    line.put(Flow("a", "other"), "other", 3)
+    line.pass_on(2)
+    line.put(Flow("a", "many"), "more", 1)
+    line.put(Flow("a", "new"), "new", 2)
+    assert [line.take() for _ in range(4)] == ["other", "many", "new", "more"]
+
+
 def test_who_leaves_a_line_is_not_in_it() -> None:
     line: Turns[str] = Turns()
     for item in ("a1", "a2", "a3", "b1"):

@@ -63,6 +63,12 @@ def nothing_in_it(url: str, address: str) -> None:
     no_spans(url, address, b"", 200)
 
 
+def no_traces(url: str, address: str) -> None:
+    with connected(url, address) as client:
+        sent = [client.post("/v1/metrics", content=b"", headers=PROTOBUF) for _ in range(EACH)]
+    assert [one.status_code for one in sent] == [200] * EACH
+
+
 def no_http(url: str, address: str) -> None:
     there = urlsplit(url)
     for _ in range(EACH):
@@ -72,7 +78,7 @@ def no_http(url: str, address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [HERE, ELSEWHERE])
-@pytest.mark.parametrize("flood", [nothing_there, no_spans, nothing_in_it, no_http])
+@pytest.mark.parametrize("flood", [nothing_there, no_spans, nothing_in_it, no_traces, no_http])
 def test_refusals_come_one_after_the_other(
     flood: Callable[[str, str], None], address: str, fresh: Client
 ) -> None:

@@ -411,6 +411,34 @@ def test_who_sends_what_takes_long_is_read_elsewhere_for_a_while(
     asyncio.run(main())
 
 
+def test_who_sends_nothing_dear_is_read_here_again_beside_who_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    here: list[int] = []
+
+    def watched(body: bytes, *given: Any) -> Batch:
+        here.append(len(body))
+        return decoder_.read(body, *given)
+
+    async def nothing(*_given: object) -> Any:
+        return "default"
+
+    async def main() -> list[int]:
+        made, reads = intake.Intake(nothing, nothing, LIMITS, Budget(2**26)), []
+        body = request({"trace": new_id(), "id": 1, "name": "n" * 2 * intake.SMALL_BYTES}).SerializeToString()
+        made._dear.took(Flow("a", "dear"), 1.0)
+        try:
+            for connection in ("good",) * (intake.QUICK_BODIES + 2) + ("new",):
+                here.clear()
+                with Budget(2**26).open("a", connection) as held:
+                    await made.take("default", held, body, "", "protobuf")
+                reads.append(len(here))
+        finally:
+            made.close()
+        return reads
+
+    monkeypatch.setattr(intake, "read", watched)
+    assert asyncio.run(main()) == [0] * intake.QUICK_BODIES + [1, 1, 0]
+
+
 def test_a_body_waits_for_its_turn_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
