@@ -29,6 +29,13 @@ _IN_ONE_RUN = re.compile(
     re.IGNORECASE,
 )
 """What excludes another in a whole run does so whatever the two are done to."""
+_DONE_TO_IT = re.compile(
+    r"^(?:an?|any|every|each|all|the) (?:failed|failing|unsuccessful) [\w' -]+? (?:must|should|shall|has to"
+    r"|have to|needs to|need to|is to|are to|is|are|gets|get)(?: always| then)*(?: be)? "
+    r"(?!followed\b|answered\b)[a-z]+(?:ed|en|[oa]wn|ne|pt|lt|ld|nt|ut|id)\b",
+    re.IGNORECASE,
+)
+"""`A failed deploy must be rolled back`: that deploy, and no other."""
 _OF_TWO = (
     "precedence",
     "response",
@@ -61,7 +68,8 @@ def _of_it(sentence: str, rule: PolicyKind) -> PolicyKind:
     """The rule of the same thing, where the sentence speaks of `it` and all actions are done to such one."""
     nouns = {_noun(tools.phrase) for tools in rule.tools}
     noun = nouns.pop() if len(nouns) == 1 else None
-    if noun is None or not compares_nothing(sentence, rule) or not can_compare(rule):
+    told = compares_nothing(sentence, rule) or _is_done_to_what_failed(sentence, rule)
+    if noun is None or not told or not can_compare(rule):
         return rule
     if any(tools.either for tools in rule.tools):
         return rule
@@ -69,6 +77,12 @@ def _of_it(sentence: str, rule: PolicyKind) -> PolicyKind:
         return rule
     path = (It(noun),)
     return replace(rule, same=((path, path),))  # type: ignore[type-var]
+
+
+def _is_done_to_what_failed(sentence: str, rule: PolicyKind) -> bool:
+    same: Paths = getattr(rule, "same", ())
+    failed = rule.kind == "response" and getattr(rule, "failed", False) and not same
+    return failed and _DONE_TO_IT.search(sentence) is not None
 
 
 def can_compare(rule: PolicyKind) -> bool:

@@ -266,3 +266,13 @@ PAID = "If pay fails 2 times in a row for one id, notify must follow."
 )
 def test_an_answer_without_that_argument_is_for_any(rule: str, calls: str, said: str) -> None:
     assert verdict(rule, calls) == said
+
+
+def test_a_failed_one_that_is_undone_is_that_one() -> None:
+    said = [f"{who} failed deploy {must} rolled back" for who in ("a", "every", "each")
+            for must in ("must be", "has to be", "is", "must always be")]  # fmt: skip
+    assert (
+        unlike(said, "If deploy service fails, roll back service must follow with the same service", NAMES)
+        == []
+    )
+    assert "same" not in demanded("if a deploy fails, page oncall must follow", NAMES)
