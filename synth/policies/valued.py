@@ -130,9 +130,10 @@ def _other_than(text: str, field: str) -> tuple[str, int]:
     m = compiled(
         rf"{field} (?P<but>{_OTHER}) (?P<v>{_VALUE}(?:(?:, or |, | or | and ){_VALUE})*)(?= )"
     ).match(text)
-    if m is None:
+    values = _SPLIT.split(m["v"]) if m else []
+    if m is None or any(_NO_FIELD.fullmatch(one) or one.isdigit() for one in values):
         return "", 0
-    return f"{field} {m['but']} {' or '.join(map(_quoted, _SPLIT.split(m['v'])))}", m.end()
+    return f"{field} {m['but']} {' or '.join(map(_quoted, values))}", m.end()
 
 
 def _quoted(value: str) -> str:
@@ -337,6 +338,7 @@ def _either(said: str, one: Action, names: Names) -> str | None:
     *field, value = said.split(" ") if said[0] != '"' else [said]
     if field:
         return f"with {field[0]} {_quoted(value)}" if _is_field(field[0], one, names) else None
-    if places_of(value, names) or _NO_FIELD.fullmatch(value):
+    plain = value[0] != '"'
+    if places_of(value, names) or (plain and (_NO_FIELD.fullmatch(value) or _NO_NAME.fullmatch(value))):
         return None
     return f"with an argument {_quoted(value)}"

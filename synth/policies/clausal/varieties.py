@@ -237,7 +237,7 @@ VARIETIES: dict[str, Rule] = {
          "{f:one field}", _one_only),
         (f"no {{e:events}} {_TO} {{w:different}}", _varied),
         # each its own
-        (f"every|each {{e:varying}} {_HAS} a_different|a_unique|its_own|a_new|another|a_distinct|a_separate "
+        (f"every|each {{e:varying}} {_HAS} a_different|a_unique|its_own|another|a_distinct|a_separate "
          "{f:id field}", _each_another),
         (f"[all] {{e:varying}} {_HAS} different|unique|distinct {{f:ids}}", _each_another),
         (f"[the] {{f:id field}} {SHOULD} [always] be unique for|per|in|of|across|among|to "

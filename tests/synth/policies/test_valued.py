@@ -191,7 +191,9 @@ def test_which_calls_are_meant_is_told_by_what_is_said_of_them(sentence: str, me
 @pytest.mark.parametrize("sentence", [
     "Never change the account number.", "Restart only stateless services.", "Only admins may be restarted.",
     "Never deploy and restart.", "Never approve a transfer with approver consent.",
-    "Only production may be restarted.",
+    "Only production may be restarted.", "No service but one may be restarted.",
+    "Never grant both readers and writers to one user.",
+    "Never deploy both before and after a run of the tests.",
     "Never issue gold and platinum cards.", "The officer who pays out a loan must not be the officer.",
     "The doctor who signs must not be the pharmacist who dispenses, same prescription id.",
 ])  # fmt: skip
