@@ -35,8 +35,10 @@ BEYOND_THE_NUMBER: dict[str, Rule] = {
         ("[,] counted|counting|summed|added_up|taken|measured|calculated|altogether|in_total {r:scope}",
          lambda p: Adjunct("run", said=p["r"])),
         ("[,] [and|but] {x:one beyond} is|are not|never", _no_more),
+        ("[,] [and|but] no|without duplicates|duplicate|doubles|repeats|repetition|repetitions",
+         lambda p: Adjunct("no more", number=2)),
         (f"[,] [and|but] {{x:one beyond}} {NO} [ever] {_FOLLOW}", _no_more),
-        (f"[,] [and|but] {{n:number}} is|are [already|strictly] too_many|too_much|{BANNED}",
+        (f"[,] [and|but] {{n:number}} is|are [already|strictly] not|too_many|too_much|{BANNED}",
          lambda p: _no_more({"x": (p["n"], None)}) if p["n"] > 1 else None),
     ],
 }  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import replace
 from synth.policies.clausal.counts import CEILING
 from synth.policies.clausal.facts import with_mods
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Demand, Event
+from synth.policies.clausal.parts import Demand, Event, with_same
 from synth.policies.clausal.quotas import Number
 from synth.policies.clausal.varieties import in_a_run
 from synth.policies.clausal.words import AGENT, BANNED, HAPPEN, MAY, NO, NOBODY, RUNS, SHOULD
@@ -104,6 +104,8 @@ CEILINGS: dict[str, Rule] = {
         (f"[the] {CEILING} [for|on|of|to] {{e:counted}} {{i:is so much}} [set_to|set_at] "
          f"{{c:limited many}}", _at_most),
         (f"a|the {CEILING} for|on|of {{e:counted}} of {{n:number}} {_HOLDS}", _at_most),
+        (f"a|the {{e:counted}} {CEILING} of {{n:number}} {_HOLDS} to|for|on|per {{w:each of}}",
+         lambda p: _at_most({**p, "e": with_same(p["e"], p["w"])})),
         # what is counted has a limit
         ("{c:limited many} {e:counted} is|are [the] most|limit|cap|quota|all [that] [is|are] "
          "[allowed|permitted|possible|ok]", _at_most),

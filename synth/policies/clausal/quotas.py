@@ -28,6 +28,7 @@ from synth.policies.clausal.words import (
     NO,
     NO_MORE,
     NOBODY,
+    NOT_A_THING,
     RUNS,
     SHOULD,
 )
@@ -127,6 +128,13 @@ def several(grammar: Grammar, at: int) -> Iterator[Found]:
     for event, end in grammar.matches("counted", at):
         if compiled(r"[a-rt-z]s\b|\bnumber of\b").search(grammar.text, at, end):
             yield event, end
+
+
+def all_such(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`Customers`, of whom it is said behind that it is of each of them."""
+    m = compiled(r" *(?:all |the |all the )?(?P<f>[a-z_]{2,}[a-rt-z]s)(?![\w'-])").match(grammar.text, at)
+    if m and singular(m["f"].lower()) not in NOT_A_THING:
+        yield frozenset({singular(m["f"].lower())}), m.end()
 
 
 def _of_each(p: Parts) -> Demand | None:
@@ -295,8 +303,13 @@ QUOTAS: dict[str, Rule] = {
         ("each|every|any|the_same|a|an|one|any_one|each_single|any_single|a_single|one_and_the_same|any_given"
          "|every_single|one_single|a_given|the_very_same {w:one field}", lambda p: frozenset({p["w"]})),
     ],
+    "all such": all_such,
     "none of": [("no|no_single|not_a_single|no_one {w:one field}", lambda p: frozenset({p["w"]}))],
-    "window": [("{a:an_hour}", lambda p: p["a"])],
+    "window": [("{a:an_hour}", lambda p: p["a"]), ("{a:in so short}", lambda p: p["a"])],
+    "in so short": [
+        ("in_less_than|in_under|within_less_than {d:time}", lambda p: Adjunct("an hour", time=p["d"])),
+    ],
+    "adjunct": [("{a:in so short}", lambda p: p["a"])],
     # what an agent does
     "does so many": [
         *_clauses("keep|stay|stick [it] [to|at|within|below_or_at]|with", "limited"),
@@ -379,6 +392,7 @@ QUOTAS: dict[str, Rule] = {
         (f"{RUNS} {{e:does}} {{c:limited often}}", _run_does),
         ("no_run|no_single_run [ever] {q:he does too many}", _in_a_run),
         (f"{RUNS} never {{q:he does too many}}", _in_a_run),
+        (f"{RUNS} that|which {{q:he does too many}} is|are [strictly] {BANNED}", _in_a_run),
         (f"{RUNS} {{q:he does so many}}", _in_a_run),
         (f"{{w:each of}} {_BEING} {{q:does so many}}", _each_does),
         (f"{{w:each of}} {NO} [ever] {{q:does too many}}", _each_does),
@@ -456,6 +470,13 @@ QUOTAS: dict[str, Rule] = {
         (f"{{w:each of}} {NO} [ever] be {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
         (f"{{w:none of}} {_BEING} [ever] be {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
         (f"{{w:none of}} {_IS} [ever] {{g:given}} {{c:excess many}} {{e:counted}}", _issued_to_each),
+        (f"{{w:all such}} {NO} [ever] {_GET} {{c:excess many}} {{e:counted}} each|apiece", _of_each),
+        (f"{{w:all such}} {_BEING} [only] {_GET} [only] {{c:limited many}} {{e:counted}} each|apiece",
+         _of_each),
+        (f"{{w:all such}} {NO} [ever] be {{g:given}} {{c:excess many}} {{e:counted}} each|apiece",
+         _issued_to_each),
+        (f"{{w:all such}} {_BEING} [only] be {{g:given}} [only] {{c:limited many}} {{e:counted}} each|apiece",
+         _issued_to_each),
         (f"{{w:none of}} {_BEING} [ever] be {{e:done_alone}} {{c:excess often}}", _done_to_each),
         (f"{{w:none of}} {_IS} [ever] {{e:done_alone}} {{c:excess often}}", _done_to_each),
         (f"{{w:each of}} {NO} [ever] be {{e:done_alone}} {{c:excess often}}", _done_to_each),

@@ -257,7 +257,8 @@ TOTALS: dict[str, Rule] = {
     "in sum of whom": [("{a:in sum}", lambda p: p["a"]),
                        ("{a:in sum} {s:of_one}", lambda p: (with_same(p["a"][0], p["s"]), p["a"][1]))],
     "in sum of a run": [("{a:in sum of whom}", lambda p: p["a"]),
-                        ("{a:in sum of whom} {r:scope}", _of_a_run),
+                        ("{a:in sum of whom} {m:mods}",
+                         lambda p: (with_mods({"e": p["a"][0], "m": p["m"]}), p["a"][1])),
                         ("{a:in sum} {r:scope} {s:of_one}",
                          lambda p: _of_a_run({**p, "a": (with_same(p["a"][0], p["s"]), p["a"][1])}))],
     # what it may come to
@@ -437,6 +438,7 @@ TOTALS: dict[str, Rule] = {
          f"each {TOTAL}",
          lambda p: _passively({**p, "c": _n(p), "each": True})),
         # over all of them
+        (f"across|over|for|of|in {{a:added in a run}} [,] {{n:most of all}} [{TOTAL}]", _of_unit()),
         (f"across|over|for|of|in {{a:added in a run}} , the|their|a [{_SUM}] {_AMOUNT}|total|sum "
          "{c:come to at most}", _limited),
     ],

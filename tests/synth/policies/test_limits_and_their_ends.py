@@ -100,6 +100,20 @@ Loan payouts must happen exactly as often as loan approvals.
     Pay out loan must happen as often as approve loan
 A single voucher must not be worth more than 300.
     Issue voucher with amount over 300 must never happen
+A conversation that issues more than two vouchers is a violation.
+    Issue voucher must happen at most 2 times per conversation
+One refund per booking_id and cabin, no duplicates.
+    Refund ticket must happen at most 1 times with the same booking_id and cabin
+Two refunds per booking_id are okay, three are not.
+    Refund ticket must happen at most 2 times with the same booking_id
+Customers may not be issued more than one voucher each.
+    Issue voucher must happen at most 1 times with the same customer
+A restart limit of 3 applies to every pod.
+    Restart pod must happen at most 3 times with the same pod
+The amount transferred to one payee within 24 hours may not exceed 3000 in total.
+    The sum of amount of transfer funds must be at most 3000 within 24 hours with the same payee
+Across all delete rows calls of a run no more than 1000 rows.
+    The sum of rows of delete rows must be at most 1000 per run
 Four consecutive flight searches are one too many.
     Search flights must happen at most 3 times in a row
 Never more than two consecutive failed seat assignments.
