@@ -471,10 +471,23 @@ _LIMIT = compiled(
 )
 
 
+_HOW_LONG = compiled(
+    r"[:;\u2013\u2014-] ?(?P<f>time ?out|duration|run ?time)\b(?: of| is| at most)* (?P<d>\d+ ?(?:m|min"
+    r"|minutes?|s|sec"
+    r"|seconds?|h|hours?))\b"
+)
+
+
 def _no_limit_as_argument(sentence: str, rule: PolicyKind) -> None:
     """`A refund has an upper limit of 500` speaks of a bound, and of no argument that is always 500."""
+    long = _HOW_LONG.search(sentence)
     for one in (one for tools in rule.tools for one in tools.asked):
         name = str(one.path[-1]) if one.path else ""
+        if long and name == long["f"].lower():
+            lasts = quoted(f"{_bare(rule.tools[0])} must take at most {long['d']}")
+            raise TwoReadings(
+                f"cannot read {long['f']!r}, which may be an argument; write {lasts} or 'args.{name}'"
+            )
         if one.op == "not in" and _LIMIT.fullmatch(name) and f"args.{name}" not in sentence:
             raise BadInput(
                 f"cannot read {name.replace('_', ' ')!r} as an argument; a limit is said as 'ACTION must "

@@ -230,7 +230,7 @@ _APART = r"(?:[,;.:]| [-\u2013\u2014]) ?"
 def remarked(sentence: str, names: Names, read: Read) -> PolicyKind | None:
     """The rule beside what demands nothing more; None where nothing of it stands there."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
-    for rest, fitted in (*_behind(body, names), *_labelled(body, names)):
+    for rest, fitted in (*_behind(body, names), *_labelled(body, names), *_explained(body, names)):
         for said in _ways(rest, fitted):
             try:
                 found = fitted(read(f"{said[:1].upper()}{said[1:]}"))
@@ -308,6 +308,32 @@ _LABEL = compiled(
     r"^(?P<label>[A-Za-z][\w'\u2019-]*(?: \w[\w'\u2019-]*){0,5})(?::| [-\u2013\u2014](?= )|\.(?= [A-Z])) *"
     r"(?P<rest>\S.*)$"
 )
+
+
+_WHOSE_OWN = compiled(
+    r"^(?P<why>(?:nobody|no one|never|no|(?:do not|don['\u2019]t) (?:ever )?)(?: (?!(?:on|in|for|after"
+    r"|before|during|between|over"
+    r"|above|below|under|if|when|unless|except|with|without|than|per)\b)[a-z'\u2019-]+){1,7})(?: ?:| "
+    r"[\u2013\u2014-]) (?P<rest>\S.*)$"
+)
+_SELF = compiled(
+    r"\b(?:(?:him|her|it|your)self|themselves|(?:his|her|their|its|your) own|doubles?|duplicates?"
+    r"|surprises?)\b"
+)
+
+
+def _explained(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:
+    """`Nobody approves his own transfers: ...`: what the rule behind it comes to, in other words."""
+    m = _WHOSE_OWN.match(body)
+    if m is None or not _SELF.search(m["why"]):
+        return
+    places = [place for word in m["why"].split() for place in places_of(word, names)]
+    meant = {names.actions[place.phrase].names for place in places}
+
+    def fitted(rule: PolicyKind) -> PolicyKind | None:
+        return rule if not meant or meant & {tools.names for tools in rule.tools} else None
+
+    yield m["rest"], fitted
 
 
 def _labelled(body: str, names: Names) -> Iterator[tuple[str, Fitted]]:

@@ -28,7 +28,7 @@ FORMS = (
 )
 BEHIND = {
     "deploy service must take at most 15 minutes": (
-        "15 minutes at the longest", "15 min max", "time limit 15 minutes", "timeout of 15 min",
+        "15 minutes at the longest", "15 min max", "time limit 15 minutes", "at most 15 minutes",
         "takes 15 minutes at most", "no longer than 15 minutes",
     ),
     "deploy service must happen at most 1 time with the same region": (
@@ -81,6 +81,9 @@ def test_what_is_said_behind_a_label_is_said_of_its_action(plain: str, form: str
         "At most 3 deploys, nothing else",
         "No deploys without run tests, even for refunds",
         "A refund has an upper limit of $500",
+        "run tests: timeout 15m",
+        "Never refund your own ticket: at most 3 deploys",
+        "No double deploys on Sundays: deploy service at most once per region",
     ],
 )
 def test_what_says_more_than_its_label_is_refused(sentence: str) -> None:
@@ -103,6 +106,15 @@ def test_what_says_more_than_its_label_is_refused(sentence: str) -> None:
         ("wait >= 10 min between deploys", "wait at least 10 minutes between deploys"),
         ("deploys only between 9 and 17h", "deploys only between 09:00 and 17:00"),
         ("refunds > 500 => page oncall first", "refunds over 500: page oncall first"),
+        (
+            "No double deploys: deploy service at most once per region",
+            "deploy service at most once per region",
+        ),
+        (
+            "Nobody approves his own refunds: approver and owner of refund ticket must differ",
+            "approver and owner of refund ticket must differ",
+        ),
+        ("deploys: one after the other", "deploys: not in parallel"),
         ("NO DEPLOYS AFTER A REFUND", "No deploys after a refund"),
         ("AT MOST 3 DEPLOYS PER SERVICE", "At most 3 deploys per service"),
     ],
