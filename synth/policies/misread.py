@@ -49,8 +49,8 @@ _ONLY_THESE = compiled(
 )
 _ONLY_WITH_IF = compiled(r"^only\b.* (?:with|in|for|at|by|to|on|of) .*\b(?P<said>if|when|where)\b")
 _ALL_FAIL = compiled(
-    r"\b(?P<said>(?:if|when|once|after|where) (?:all|both|every|each) (?!time\b)(?:of )?(?:the )?[a-z]+"
-    r"(?: [a-z]+){0,4}? (?:fails?|failed|have failed|has failed))\b"
+    r"\b(?P<said>(?:(?:if|when|once|after|where) (?:all|both)|(?:if|when|where) (?:every|each)(?! time\b))"
+    r" (?:of )?(?:the )?(?:(?!that\b|which\b)[a-z]+ ){1,5}?(?:fails?|failed|have failed|has failed))\b"
 )
 _IS_DONE = r"(?:is|gets?|may|must|should|shall|can|will|has to|needs to)\b"
 _DAYS_AND_HOURS = compiled(

@@ -69,7 +69,7 @@ def same_list(grammar: Grammar, at: int) -> Iterator[Found]:
     ).match(grammar.text, at)
     if m is None or m.start("f") == at:
         return
-    fields = compiled(r"\bsame ([a-z][a-z_]*(?: (?:id|number|code)\b)?)").findall(m[0])
+    fields = compiled(r"\bsame ([a-z][a-z_]*(?: (?:id|number|code|ref|reference)\b)?)").findall(m[0])
     if not any(field.lower() in NOT_A_THING - {"kind", "type", "reason"} for field in fields):
         yield frozenset(field.lower().replace(" ", "_") for field in fields), m.end()
 

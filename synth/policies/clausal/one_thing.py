@@ -109,12 +109,12 @@ _DET = r"(?:(?:the|an?|any|our|your|their) )?"
 
 
 def _done_to_one(one: Action, form: Callable[[str], str]) -> str:
-    some_id = r"[a-z]+(?:_[a-z]+)+|[a-z]+ (?:id|number|code)"
+    some_id = r"[a-z]+(?:_[a-z]+)+|[a-z]+ (?:id|number|code|ref|reference)"
     ways = (
-        rf"{_SAME} (?P<o>{one.objects})(?!_| (?:id|number|code)\b)",
+        rf"{_SAME} (?P<o>{one.objects})(?!_| (?:id|number|code|ref|reference)\b)",
         rf"(?:{_SAME} |{_ANY_ID})(?P<id>{some_id})",
         rf"the same (?P<f>[a-z][a-z_]*) (?:of|in|on|for) {_DET}(?:{one.objects})",
-        r"(?:one and )?the same (?P<any>[a-z]+)(?! (?:of|in|on|for|id|number|code)\b)",
+        r"(?:one and )?the same (?P<any>[a-z]+)(?! (?:of|in|on|for|id|number|code|ref|reference)\b)",
     )
     return rf" *{form(one.verb)}{one.up} (?:{'|'.join(ways)}){one.behind}(?![\w'-])"
 

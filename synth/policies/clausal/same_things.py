@@ -10,7 +10,7 @@ from synth.policies.clausal.parts import Event, Fact, with_same
 from synth.policies.clausal.words import ALREADY, BEFORE, HAS_BEEN, NOT_A_THING
 from synth.policies.patterns import compiled
 
-_FIELD = r"(?!(?:of|to|in|for|as|and|or)\b)[a-z][a-z_]*(?: (?:id|number|code))?"
+_FIELD = r"(?!(?:of|to|in|for|as|and|or)\b)[a-z][a-z_]*(?: (?:id|number|code|ref|reference))?"
 _THE_SAME = compiled(
     rf" *(?:the (?:very )?same|that same|one and the same) "
     rf"(?P<f>{_FIELD}(?:(?:, | and )(?:the same )?{_FIELD})*?)"

@@ -212,8 +212,8 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *ELIDED,
     (r"\s*(?:[;\u2013\u2014\u2192]|[-=]>)\s*", ", "),
     (r" ?: (?=[A-Za-z0-9])", " : "),
-    (r"(?:,| :| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
-     r"(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),
+    (r"(?:,| :| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*"
+     r"(?: (?:id|number|code|ref|reference))?(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),
     (r"\b(?:whatever|whichever) (?P<n>[a-z]+) (?=(?:is|was|has been|gets) )", r"every \g<n> that "),
     (r"\s+", " "),
 )  # fmt: skip

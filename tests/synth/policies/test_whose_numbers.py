@@ -158,6 +158,13 @@ def test_what_is_too_many_of_something_else(sentence: str) -> None:
         read(sentence)
 
 
+@pytest.mark.parametrize("field", ["booking ref", "booking reference", "booking id", "booking_ref"])
+def test_the_whole_name_of_an_argument_must_be_the_same(field: str) -> None:
+    same = read(f"Issue refund must happen at most 2 times with the same {field.replace(' ', '_')}.")
+    assert read(f"Same {field}: at most 2 refunds.") == same
+    assert read(f"At most 2 refunds, same {field}.") == same
+
+
 @pytest.mark.parametrize("third", ["a third", "a third one", "a third refund", "a third call"])
 def test_what_is_too_many_of_what_is_counted(third: str) -> None:
     two = read("Issue refund must happen at most 2 times with the same booking.")
