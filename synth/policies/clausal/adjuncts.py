@@ -69,6 +69,7 @@ _TOGETHER = (
 ADJUNCTS: dict[str, Rule] = {
     "window": [
         ("within|in|per|during|over [any|every|each|any_given|any_one] {d:time}", _when("time")),
+        ("in_less_than|in_under {d:time}", _when("time")),
         ("per_calendar_day", _when("day")),
         ("{w:scope}", _over),
     ],

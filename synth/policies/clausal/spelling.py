@@ -183,8 +183,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:an?|any|one|each|every|the next|the following) "
      rf"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))(?!second "
      rf"(?!{AFTER_A_SECOND})[a-z])", "1 "),
-    (r"\b(?P<the>the (?:last|past|previous|preceding|first)|during the) "
-     r"(?=(?:second|minute|hour|day|week)\b)",
+    (r"\b(?P<the>the (?:last|past|previous|preceding)|during the) (?=(?:second|minute|hour)\b)",
      r"\g<the> 1 "),
     (r"\bthrice\b", "3 times"),
     (r"\b(\d{1,6}) ?x\b(?! ?\d)", r"\1 times"),
