@@ -68,6 +68,8 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
     done = demanding(kind, make=passive)
     of_runs = f"[{_OF_RUNS}]" if kind == "first" else _OF_RUNS
     """`A must come last` alone may allow that it never comes; in a run with a B it may not."""
+    surely = _OF_RUNS if kind == "first" else f"[{_OF_RUNS}]"
+    """`Always verify the caller first` may be before something, and not before all."""
     of_such = demanding(f"comes {kind}")
     return {
         said: [
@@ -120,11 +122,11 @@ def _opening(kind: str, order: str, begins: str, where: str, side: str) -> dict[
             (f"{{e:acts}} {order}", of_such),
             (f"{{e:events}} {_IS} {order} [,] always", ends),
             (f"{{e:events}} [always] {_IS} {where} [{_OF_RUNS}] [,] [always]", ends),
-            (f"always {{e:acts}} {order} [{_OF_RUNS}]", ends),
+            (f"always {{e:acts}} {order} {surely}", ends),
             (f"{{e:acts}} {order} {_OF_RUNS} [,] [always]", ends),
             (f"{{e:acts}} {order} [,] always", ends),
-            (f"{{t:object}} {SHOULD} always be {{d:past}} {order} [{_OF_RUNS}]", done),
-            (f"{{t:object}} is|are always {{d:past}} {order} [{_OF_RUNS}]", done),
+            (f"{{t:object}} {SHOULD} always be {{d:past}} {order} {surely}", done),
+            (f"{{t:object}} is|are always {{d:past}} {order} {surely}", done),
             (f"{{t:object}} {SHOULD} be {{d:past}} {order} {_OF_RUNS}", done),
             (f"it {SHOULD}|is|are [always] [be|to_be] [{_CALLED}] [as] {{o:{said}}}", it),
             (f"it {SHOULD} [always] {_BE} {order}|{where} [{_OF_RUNS}]", it),

@@ -95,7 +95,7 @@ def test_what_alone_is_allowed_until_something_is_done(till: str, alone: str) ->
          "Check price must happen immediately before book ride"),
         ("First of all verify the rider, before any other call", "The first call must be verify rider"),
         ("Start with verify rider, before anything else", "The first call must be verify rider"),
-        ("Always verify the rider first", "The first call must be verify rider"),
+        ("Always verify the rider first in every run", "The first call must be verify rider"),
         ("Send receipt always comes last", "The last call must be send receipt"),
         ("Always send the receipt last", "The last call must be send receipt"),
         ("Send receipt is the last thing a run does", "The last call must be send receipt"),
@@ -122,6 +122,7 @@ def test_it_is_said_in_other_words(sentence: str, rule: str) -> None:
     "sentence",
     [
         "Send receipt comes last.",
+        "Always verify the rider first.",
         "The run must not end with cancel ride.",
         "If no ride was cancelled, the last call must be send receipt.",
         "If a ride cancellation fails, send receipt comes last.",
