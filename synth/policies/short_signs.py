@@ -35,7 +35,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      r"hundred\b", lambda m: f"{_THOUSANDS[m['n'].lower()]}00"),
     (r"(?<=\d)['\u2019](?=\d{3}\b)", ""),
     (r"\b(\d{1,3}(?:,\d{3})*)\.00\b", r"\1"),
-    (r"(?<![\w\"])(?P<c>(?-i:EUR|USD|GBP|CHF)) (?P<n>\d[\d,.]*)(?![\w:])(?! (?:times"
+    (r"(?<![\w\"])(?P<c>(?-i:EUR|USD|GBP|CHF)) (?P<n>\d(?:[\d,.]*\d)?)(?![\w:])(?! (?:times"
      r"|calls)\b)", r"\g<n> \g<c>"),
     (rf"\b(?P<a>\d[\d.]*) ?(?:<=|\u2264) ?(?P<f>{_FIELD}) ?(?:<="
      rf"|\u2264) ?(?P<b>\d[\d.]*)", r"\g<f> between \g<a> and \g<b>"),

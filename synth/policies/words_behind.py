@@ -17,7 +17,7 @@ from synth.policies.patterns import compiled
 from synth.policies.where import Comparison
 
 _THEN = compiled(
-    r"(?<! and)(?<! but)(?<! or)(?<! than),? (?P<said>(?P<before>before that|beforehand)"
+    r"(?<! and)(?<! but)(?<! or)(?<! than)(?<! not),? (?P<said>(?P<before>before that|beforehand)"
     r"|(?P<later>after that|afterwards?|later|later on|from then on|thereafter|subsequently)"
     r"|(?P<first>first)|(?P<each>each time|every time))$"
 )

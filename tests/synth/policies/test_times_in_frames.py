@@ -101,13 +101,13 @@ def test_that_check_is_the_call_and_no_thing() -> None:
 
 
 def test_a_failure_is_answered_by_what_is_done_to_it() -> None:
-    rule = "If issue ticket fails, void ticket must follow within 5 minutes"
+    rule = "If issue ticket fails, void ticket must follow within 5 minutes with the same ticket"
     said = ("a failed ticket issue must be voided within 5 minutes",)
     assert unlike(said, rule, NAMES) == []
 
 
 def test_a_field_of_two_words_is_the_same_one() -> None:
-    rule = "If charge card fails 2 times, page supervisor must follow with the same trip_id"
+    rule = "If charge card fails 2 times for one trip_id, page supervisor must follow"
     said = (
         "if charging the card fails twice for a trip id, page a supervisor",
         "if charge card fails twice for a trip id, page supervisor",
