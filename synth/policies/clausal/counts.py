@@ -392,10 +392,11 @@ COUNTS: dict[str, Rule] = {
         ),
         (f"[,] [and] {_THAT_IS} {_THE} {CEILING}|most [that] [is] [allowed|permitted]",
          lambda p: Adjunct("no more")),
-        ("[,] [and|but] not_one_more|not_1_more|not_a_single_one_more|none_more|none_beyond_that|full_stop"
-         "|period|and_not_one_more|not_any_more_than_that|and_no_further_ones|and_then_no_more"
+        ("[,] [and|but] not_one_more|not_1_more|not_a_single_one_more|none_more|none_beyond_that"
+         "|and_not_one_more|not_any_more_than_that|and_no_further_ones|and_then_no_more"
          "|at_the_very_most|at_maximum",
          lambda p: Adjunct("no more")),
+        (", full_stop|period", lambda p: Adjunct("no more")),  # `and period` is an argument more
         (f"[,] [and|but] a|the|any {{k:nth}} [one|call|try|attempt|time] {_WOULD_BE} [strictly|one] "
          f"too_many|too_much|{BANNED}", lambda p: Adjunct("no more", number=p["k"])),
         ("[,] [and] neither_more_nor_less|neither_more_nor_fewer|neither_less_nor_more|neither_fewer_nor_more"

@@ -51,6 +51,7 @@ def test_when_something_is_that_no_part_of_the_rule_says(limit: str, then: str) 
         "The first call must be verify customer before that.",
         "Freeze the card immediately before closing the account first.",
         "At most 3 payments per account each time.",
+        "Run payroll only once per employee and period.",
         "Never transfer money to region north only.",
         "No transfers to region north only.",
         "You must not transfer money to region north only.",
