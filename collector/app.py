@@ -111,14 +111,14 @@ def create_app(service: Service) -> App:
                 await refusals.turn(flow)
                 status, _ = await measured(otlp, scope, receive, send, service.telemetry)
                 if is_refused(status) or scope.get(HAS_SPANS) is False:
-                    refusals.took(flow.who, REFUSED_SECONDS)
+                    refusals.took(flow, REFUSED_SECONDS)
             elif scope["path"] in AT_ONCE:
                 await measured(answer, scope, receive, send, service.telemetry)
             else:
                 await questions.turn(flow)
                 await service.intake.slices.begin(Flow(f"{flow.who} asks", flow.connection), ANSWER_SECONDS)
                 status, seconds = await measured(answer, scope, receive, send, service.telemetry)
-                questions.took(flow.who, max(seconds, REFUSED_SECONDS * is_refused(status)))
+                questions.took(flow, max(seconds, REFUSED_SECONDS * is_refused(status)))
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)
 

@@ -206,28 +206,31 @@ class Slices:
 class Pace:
     """Who asks much and fast waits between two answers, while spans are sent over another connection.
 
-    An address has one answer after the other then, with as much time between them as they take.
+    An address has one answer after the other then, with as much time between them as they take. The
+    connection that sends does not wait, whatever others of its address ask, unless it asks, too.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._costs: OrderedDict[str, _Cost] = OrderedDict()
         """Of each address that was answered within the last second; the one answered last stands last."""
-        self._sender, self._sent, self._other_sent = "", -math.inf, -math.inf
-        """The connection that sent last, and when; and when any other did."""
+        self._sent: OrderedDict[str, float] = OrderedDict()
+        """When each connection sent last that sends, and has asked for nothing since."""
 
     def sent(self, connection: str) -> None:
         """It brought spans."""
-        if connection != self._sender:
-            self._sender, self._other_sent = connection, self._sent
-        self._sent = self._clock()
+        now = self._sent[connection] = self._clock()
+        self._sent.move_to_end(connection)
+        while now - next(iter(self._sent.values())) >= SENT_SECONDS:
+            self._sent.popitem(last=False)
 
-    def took(self, who: str, seconds: float) -> None:
+    def took(self, flow: Flow, seconds: float) -> None:
         """An answer to this address took so long."""
+        self._sent.pop(flow.connection, None)
         now, seconds = self._clock(), min(seconds, LONGEST_COST)
-        cost = self._costs.pop(who, None) or _Cost(now, seconds)
+        cost = self._costs.pop(flow.who, None) or _Cost(now, seconds)
         cost.at, cost.seconds = now, (cost.seconds + seconds) / 2
-        self._costs[who] = cost
+        self._costs[flow.who] = cost
         while self._costs and now - next(iter(self._costs.values())).at > LONGEST_WAIT:
             self._costs.popitem(last=False)
 
@@ -247,7 +250,9 @@ class Pace:
         return begins - now
 
     def _others_send(self, flow: Flow, now: float) -> bool:
-        return now - (self._other_sent if flow.connection == self._sender else self._sent) < SENT_SECONDS
+        """Do others, and not this one?"""
+        last = next(reversed(self._sent.values()), -math.inf)
+        return now - last < SENT_SECONDS and now - self._sent.get(flow.connection, -math.inf) >= SENT_SECONDS
 
 
 class _Cost:

@@ -366,8 +366,9 @@ class BoundedHeads(HttpToolsProtocol):
             return
         self._is_refused = True
         address, port = self.client or ("", 0)
-        self.refusals.took(address, REFUSED_SECONDS)
-        wait = self.refusals.wait(Flow(address, f"{address}:{port}"))
+        flow = Flow(address, f"{address}:{port}")
+        self.refusals.took(flow, REFUSED_SECONDS)
+        wait = self.refusals.wait(flow)
         if wait:
             self.transport.pause_reading()
             self.loop.call_later(wait, self._unless_gone, refuse)

@@ -45,6 +45,8 @@ SEVERAL_SECONDS = 2.0
 class Waiting:
     project: int
     batch: Batch
+    size: int
+    """Bytes of the batch."""
     done: Callable[[BaseException | None], object]
     """Called from the writer's thread, with None once the batch is durable."""
     left: bool = False
@@ -59,10 +61,15 @@ class Waiting:
         return self.left or self.is_over or self._taken == len(self.batch.segments)
 
     @property
+    def is_small(self) -> bool:
+        """Is what is left of it stored in a moment?"""
+        return len(self.batch.segments) - self._taken <= FEWEST_SEGMENTS
+
+    @property
     def cost(self) -> float:
         """Of its next portion, in small segments."""
         segments = min(len(self.batch.segments) - self._taken, TURN_SEGMENTS)
-        return 1 + segments * (1 + self.batch.size / len(self.batch.segments) / SMALL_BYTES)
+        return 1 + segments * (1 + self.size / len(self.batch.segments) / SMALL_BYTES)
 
     def next(self, segments: int, size: int) -> Part:
         """What is to be stored next: so many segments, and bytes, but one segment at least."""
@@ -102,6 +109,11 @@ class Pace:
                 self._several_until = time.monotonic() + SEVERAL_SECONDS
             self._last = flow
 
+    @property
+    def several(self) -> bool:
+        """Do several send?"""
+        return time.monotonic() <= self._several_until
+
     def took(self, segments: int, seconds: float) -> None:
         """A transaction took so long."""
         if segments >= FEWEST_SEGMENTS:
@@ -110,7 +122,7 @@ class Pace:
 
     def segments(self) -> int:
         """As many as are quickly stored where several senders wait for each other, else all that fit."""
-        if not self._seconds or time.monotonic() > self._several_until:
+        if not self._seconds or not self.several:
             return GROUP_SEGMENTS
         return min(GROUP_SEGMENTS, max(FEWEST_SEGMENTS, int(GROUP_SECONDS / self._seconds)))
 
@@ -161,16 +173,17 @@ class Writer:
         flow: Flow = NOBODY,
     ) -> Waiting:
         """Queue a batch of a sender; raises Overloaded at once where too much waits already."""
+        size = batch.size
         with self._wake:
             if self._closing:
                 raise Overloaded("the collector is shutting down", "send again in a moment", retry_after=2)
-            if self._bytes and self._bytes + batch.size > self._limit:
+            if self._bytes and self._bytes + size > self._limit:
                 self.counters.refused += 1
                 raise Overloaded("too many spans are waiting to be stored", "send again in a moment")
-            waiting = Waiting(project, batch, done)
+            waiting = Waiting(project, batch, size, done)
             self._queue.put(flow, waiting, waiting.cost)
             self._pace.came(flow)
-            self._bytes += batch.size
+            self._bytes += size
             self._wake.notify()
             return waiting
 
@@ -223,7 +236,7 @@ class Writer:
             with self._wake:
                 for one in ended:
                     one.is_over = True
-                    self._bytes -= one.batch.size
+                    self._bytes -= one.size
             self.counters.batches += sum(one not in failures for one in ended)
             if len(failures) < len(_batches(group)):
                 self._after_commit()  # first: the checker can begin while the senders are answered
@@ -248,9 +261,14 @@ class Writer:
             while not self._queue and not self._closing:
                 self._wake.wait()
             group: list[Part] = []
+            only_small = self._pace.several
             segments, size = self._pace.segments(), GROUP_BYTES
             while self._queue and segments > 0 and size > 0:
                 waiting = self._queue.first()
+                if only_small and not waiting.is_small:
+                    if group:
+                        break  # what is small does not wait for what is big beside it
+                    only_small = False
                 group.append(waiting.next(min(segments, TURN_SEGMENTS), size))
                 segments -= len(group[-1].segments)
                 size -= group[-1].size

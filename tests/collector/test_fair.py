@@ -273,18 +273,18 @@ def pace_where_somebody_sends() -> tuple[Pace, Time]:
 
 def test_who_asks_one_thing_after_the_other_has_half_of_the_time() -> None:
     pace, clock = pace_where_somebody_sends()
-    pace.took("asker", 0.01)
+    pace.took(Flow("asker", "asker"), 0.01)
     waits = []
     for _ in range(5):
         waits.append(pace.wait(Flow("asker", "asker")))
         clock.now += waits[-1] + 0.01
-        pace.took("asker", 0.01)
+        pace.took(Flow("asker", "asker"), 0.01)
     assert waits == pytest.approx([0.0, 0.01, 0.01, 0.01, 0.01])
 
 
 def test_many_questions_at_once_are_answered_one_after_the_other() -> None:
     pace, _ = pace_where_somebody_sends()
-    pace.took("asker", 0.01)
+    pace.took(Flow("asker", "asker"), 0.01)
     assert [pace.wait(Flow("asker", "asker")) for _ in range(4)] == pytest.approx([0.0, 0.02, 0.04, 0.06])
     assert [pace.wait(Flow("asker", "asker")) for _ in range(99)][-1] == pytest.approx(fair.LONGEST_WAIT)
     assert pace.wait(Flow("another", "another")) == 0.0
@@ -300,14 +300,14 @@ def test_nobody_waits_for_nobody(away: str) -> None:
     if away == "only the asker sends":
         pace.sent("asker")
         pace.sent("asker")
-    pace.took("asker", 0.05)
+    pace.took(Flow("asker", "asker"), 0.05)
     assert [pace.wait(Flow("asker", "asker")) for _ in range(9)] == [0.0] * 9
 
 
 def test_a_sender_that_asks_waits_for_the_one_that_sent_before_it() -> None:
     pace, _ = pace_where_somebody_sends()
     pace.sent("asker")
-    pace.took("asker", 0.01)
+    pace.took(Flow("asker", "asker"), 0.01)
     assert [pace.wait(Flow("asker", "asker")) for _ in range(2)] == pytest.approx([0.0, 0.02])
 
 
@@ -315,22 +315,41 @@ def test_who_asks_waits_for_another_connection_of_its_own_address() -> None:
     clock = Time()
     pace = Pace(clock)
     pace.sent("sends")
-    pace.took("a", 0.01)
+    pace.took(Flow("a", "asks"), 0.01)
     assert [pace.wait(Flow("a", "sends")) for _ in range(3)] == [0.0] * 3
     assert [pace.wait(Flow("a", "asks")) for _ in range(3)] == pytest.approx([0.0, 0.02, 0.04])
     assert pace.wait(Flow("a", "asks, too")) == pytest.approx(0.06), "connections are no way round it"
 
 
+def test_who_sends_waits_for_no_refusals_of_others_until_it_is_refused_itself() -> None:
+    clock = Time()
+    pace = Pace(clock)
+    good, attacks = Flow("a", "good"), Flow("a", "attacks")
+    for _ in range(3):
+        pace.took(attacks, 0.02)
+        pace.sent(attacks.connection)
+        pace.sent(good.connection)
+        assert pace.wait(good) == 0.0
+    pace.took(good, 0.02)
+    assert pace.wait(good) == 0.0
+    assert pace.wait(good) > 0, "now it is one of those"
+    pace.sent(good.connection)
+    assert pace.wait(good) == 0.0
+    clock.now += fair.SENT_SECONDS
+    pace.sent(attacks.connection)
+    assert list(pace._sent) == [attacks.connection], "who sent long ago is forgotten"
+
+
 def test_an_answer_that_waited_counts_little_and_is_forgotten_soon() -> None:
     pace, clock = pace_where_somebody_sends()
-    pace.took("asker", 30.0)
+    pace.took(Flow("asker", "asker"), 30.0)
     assert [pace.wait(Flow("asker", "asker")) for _ in range(2)] == pytest.approx(
         [0.0, fair.TIMES * fair.LONGEST_COST]
     )
     clock.now += fair.LONGEST_WAIT + 0.1
     assert pace.wait(Flow("asker", "asker")) == 0.0
     for number in range(1_000):
-        pace.took(f"asker {number}", 0.001)
+        pace.took(Flow(f"asker {number}"), 0.001)
         clock.now += 0.01
     assert len(pace._costs) <= 1 + fair.LONGEST_WAIT / 0.01
 
@@ -339,7 +358,7 @@ def test_turns_are_waited_for() -> None:
     async def main() -> float:
         pace = Pace()
         pace.sent("sender")
-        pace.took("asker", 0.05)
+        pace.took(Flow("asker", "asker"), 0.05)
         await pace.turn(Flow("asker", "asker"))
         began = time.monotonic()
         await pace.turn(Flow("asker", "asker"))

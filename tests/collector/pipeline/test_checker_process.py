@@ -455,6 +455,20 @@ def test_a_small_request_is_written_before_the_rest_of_big_ones_of_its_sender(
     ]  # fmt: skip
 
 
+def test_small_requests_are_written_without_big_ones_beside_them(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "FEWEST_SEGMENTS", 1)
+    writer, go_on, written = held_writer
+    big, small = [new_id() for _ in range(3)], [new_id() for _ in range(2)]
+    writer.submit(1, of_runs(*big), lambda _: None, flow=Flow("one", "big"))
+    for number, key in enumerate(small):
+        writer.submit(1, of_runs(key), lambda _: None, flow=Flow("one", f"small {number}"))
+    go_on.set()
+    writer.close()
+    assert written == [small, big]
+
+
 def test_where_several_send_a_transaction_is_short(
     held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
