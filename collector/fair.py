@@ -124,7 +124,7 @@ class _Shared(Generic[Item]):
     def pass_on(self, cost: float) -> None:
         self._now, number, connection, item = self._heap[0]
         until = self._now + cost
-        self._last[connection] = max(self._last[connection], until)
+        self._last[connection] = max(self._last.get(connection, 0.0), until)
         heapq.heapreplace(self._heap, (until, number, connection, item))
 
     def take(self) -> Item:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from itertools import pairwise
 
@@ -96,6 +97,45 @@ def test_what_a_connection_has_had_counts_for_what_it_asks_for_next() -> None:
     line.put(Flow("a", "many"), "more", 1)
     line.put(Flow("a", "new"), "new", 2)
     assert [line.take() for _ in range(4)] == ["other", "many", "new", "more"]
+
+
+def test_a_connection_that_is_forgotten_while_it_waits_has_its_portions_all_the_same() -> None:
+    line: Turns[str] = Turns()
+    for number in range(40):
+        line.put(Flow("a", str(number)), "done", 1)
+    line.put(Flow("a", "waits"), "waits", 1)
+    assert {line.take() for _ in range(40)} == {"done"}
+    line.put(Flow("a", "new"), "new", 1)
+    line.pass_on(1)
+    assert [line.take(), line.take()] == ["waits", "new"]
+
+
+def test_a_line_goes_on_whatever_comes() -> None:
+    """Very many connections, in portions and at once: each gets all it waits for, and once."""
+    r = random.Random(7)
+    for _ in range(200):
+        line: Turns[int] = Turns()
+        left: dict[int, int] = {}
+        for number in range(r.randint(1, 60)):
+            left[number] = r.randint(1, 4)
+            line.put(Flow(r.choice("ab"), str(r.randint(0, 40))), number, r.choice((0.5, 1, 1, 1, 3)))
+            for _ in range(r.randint(0, 2)):
+                serve(line, left, r)
+        while line:
+            serve(line, left, r)
+        assert left == {}
+
+
+def serve(line: Turns[int], left: dict[int, int], r: random.Random) -> None:
+    """One portion of what is next, of those that are left of it."""
+    if not line:
+        return
+    left[item := line.first()] -= 1
+    if left[item]:
+        line.pass_on(r.choice((0.5, 1, 1, 1, 3)))
+    else:
+        del left[item]
+        assert line.take() == item
 
 
 def test_who_leaves_a_line_is_not_in_it() -> None:
