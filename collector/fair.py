@@ -70,6 +70,11 @@ class Turns(Generic[Item]):
         shared.pass_on(cost)
         self._lines.move_to_end(who)
 
+    def charge(self, flow: Flow, more: float) -> None:
+        """What a connection has had cost so much more than was said, or less: its next comes later."""
+        if flow.who in self._lines:
+            self._lines[flow.who].charge(flow.connection, more)
+
     def drop(self, flow: Flow, item: Item) -> None:
         """This sender no longer waits with it, if it still did."""
         shared = self._lines.get(flow.who)
@@ -127,6 +132,9 @@ class _Shared(Generic[Item]):
         self._last[connection] = max(self._last.get(connection, 0.0), until)
         heapq.heapreplace(self._heap, (until, number, connection, item))
 
+    def charge(self, connection: str, more: float) -> None:
+        self._last[connection] = max(self._now, self._last.get(connection, 0.0)) + more
+
     def take(self) -> Item:
         self._now, _, _, item = heapq.heappop(self._heap)
         return item
@@ -179,13 +187,16 @@ class Slices:
         self._used += seconds
 
     @contextmanager
-    def work(self) -> Iterator[None]:
-        """The block is work of the event loop."""
+    def work(self, flow: Flow | None = None, seconds: float = 0.0) -> Iterator[None]:
+        """The block is work of the event loop, of this sender, whose turn was asked for so long."""
         began = time.perf_counter()
         try:
             yield
         finally:
-            self._used += time.perf_counter() - began
+            took = time.perf_counter() - began
+            self._used += took
+            if flow is not None:
+                self._waiting.charge(flow, took - seconds)
             self._clear_soon()
 
     def _clear_soon(self) -> None:

@@ -39,6 +39,8 @@ LITTLE_MIB = 96
 """Of the process at first: a body for which that does not do is read again, with more."""
 REST_MIB = 32
 """What the process has at rest."""
+BYTE_SECONDS = 2e-8
+"""Of a body, about, as it came."""
 BIG_BYTES = 2 * MIB
 """A body of more, as it came, has the whole of it at once."""
 IDLE_SECONDS = 5.0
@@ -95,14 +97,17 @@ class Decoder:
                     "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
                 )
             self._waiting += 1
-            self._line.put(flow, waits, len(body.content))
+            self._line.put(flow, waits, BYTE_SECONDS * len(body.content))
         self._thread.submit(self._next)
         told = asyncio.wrap_future(answer)
         try:
             await asyncio.wait({told}, timeout=until - time.monotonic())
             if answer.cancel():
                 raise busy()
-            return await told
+            found = await told
+            with self._lock:
+                self._line.charge(flow, found.seconds - BYTE_SECONDS * len(body.content))
+            return found
         finally:
             told.cancel()
             if answer.cancel():

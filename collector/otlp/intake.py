@@ -15,7 +15,7 @@ from collector.budget import Budget, Held
 from collector.fair import Flow, Slices
 from collector.model import Batch
 from collector.otlp.body import decompress_if_small
-from collector.otlp.decoder import Body, Decoder, read
+from collector.otlp.decoder import BYTE_SECONDS, Body, Decoder, read
 from collector.otlp.errors import Form
 from collector.otlp.segments import has_few_spans
 from collector.room import Room
@@ -41,8 +41,8 @@ SMALL_BYTES = 16 * 1024
 DEAR_KEPT = 1_000
 QUICK_BODIES = 10
 """From a connection that has sent so many, bodies are read as before, whatever its address sends else."""
-CALL_SECONDS, BYTE_SECONDS = 0.0002, 2e-8
-"""What a body takes of the event loop, about, and each byte of it."""
+CALL_SECONDS = 0.0002
+"""What a body takes of the event loop, about, besides its bytes."""
 SLOW_SECONDS = 1.0
 """After a body that came for longer its key is looked at again."""
 
@@ -105,13 +105,14 @@ class Intake:
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
         """Store the spans of a body, and return them; `held` is what the request holds."""
-        await self.slices.turn(held.flow, CALL_SECONDS + BYTE_SECONDS * len(body))
-        with self.slices.work():
+        seconds = CALL_SECONDS + BYTE_SECONDS * len(body)  # packed, it may be much more
+        await self.slices.turn(held.flow, seconds)
+        with self.slices.work(held.flow, seconds):
             batch = self._decoded_here(held.flow, body, coding, form)
         if batch is None:
-            batch, seconds = await self._decoder.batch(held.flow, Body(body, coding, form, self.limits))
-            if seconds < DEAR_SECONDS:  # else it is big, perhaps, and said nothing of small ones
-                self._dear.took(held.flow, seconds)
+            batch, took = await self._decoder.batch(held.flow, Body(body, coding, form, self.limits))
+            if took < DEAR_SECONDS:  # else it is big, perhaps, and said nothing of small ones
+                self._dear.took(held.flow, took)
         if batch.segments:
             held.resize(batch.size)
             await self._store(project, batch, held.flow)

@@ -138,6 +138,38 @@ def serve(line: Turns[int], left: dict[int, int], r: random.Random) -> None:
         assert line.take() == item
 
 
+def test_what_cost_more_than_was_said_is_charged() -> None:
+    line: Turns[str] = Turns()
+    line.put(Flow("a", "packed"), "packed", 1)
+    line.put(Flow("a", "plain"), "plain", 3)
+    assert line.take() == "packed"
+    line.charge(Flow("a", "packed"), 9)
+    line.put(Flow("a", "packed"), "packed again", 1)
+    line.put(Flow("a", "other"), "other", 4)
+    line.charge(Flow("nobody"), 9)
+    assert [line.take() for _ in range(3)] == ["plain", "other", "packed again"]
+
+
+def test_work_is_charged_to_who_asked_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair, "SLICE_SECONDS", 1e-9)
+    done: list[str] = []
+
+    async def take(slices: Slices, name: str, took: float) -> None:
+        for number in range(3):
+            await slices.turn(Flow("a", name), 0.0001)
+            with slices.work(Flow("a", name), 0.0001):
+                done.append(f"{name} {number}")
+                time.sleep(took)
+
+    async def main() -> None:
+        slices = Slices()
+        slices.owe(1.0)
+        await asyncio.gather(take(slices, "long", 0.02), take(slices, "short", 0.0))
+
+    asyncio.run(main())
+    assert done.index("short 2") < done.index("long 1")
+
+
 def test_who_leaves_a_line_is_not_in_it() -> None:
     line: Turns[str] = Turns()
     for item in ("a1", "a2", "a3", "b1"):

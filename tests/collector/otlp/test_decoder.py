@@ -26,7 +26,7 @@ from collector.fair import Flow, Slices
 from collector.model import Batch
 from collector.otlp import counting, intake, json_in, segments
 from collector.otlp import decoder as decoder_
-from collector.otlp.decoder import Body, Decoder
+from collector.otlp.decoder import Body, Decoded, Decoder
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
@@ -127,7 +127,7 @@ def test_a_body_does_not_wait_for_its_turn_for_ever(
     """Its sender is told in time, and it is kept no longer, while another body is still read."""
     held = Held(monkeypatch)
 
-    async def main() -> Batch:
+    async def main() -> Decoded:
         first = asyncio.ensure_future(decoder.batch(Flow("a"), Body(b"1", "", "json", LIMITS)))
         while not held.asked:
             await asyncio.sleep(0.001)
@@ -139,7 +139,7 @@ def test_a_body_does_not_wait_for_its_turn_for_ever(
         held.go_on.set()
         return await first
 
-    assert asyncio.run(main()) == Batch(())
+    assert asyncio.run(main()).batch == Batch(())
     decoder._thread.submit(lambda: None).result(10)
     assert held.asked == [b"1"]
 
@@ -233,13 +233,13 @@ class Held:
         self.at_once = self.most = 0
         monkeypatch.setattr(decoder_.SolverProcess, "ask", lambda _self, _work, body, _mib: self.ask(body))
 
-    def ask(self, body: Body) -> Batch:
+    def ask(self, body: Body) -> Decoded:
         self.asked.append(body.content)
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         self.go_on.wait(30)
         self.at_once -= 1
-        return Batch(())
+        return Decoded(Batch(()), 0.0)
 
 
 async def all_of(
@@ -280,7 +280,7 @@ def test_one_sender_does_not_fill_the_line(decoder: Decoder, monkeypatch: pytest
     held = Held(monkeypatch)
     mine = [("a", b"%d" % at) for at in range(decoder_.WAITING + 2)]
     ends = asyncio.run(all_of(decoder, [*mine, ("b", b"b")], lambda: held.asked, held))
-    assert isinstance(ends[-1], Batch)
+    assert isinstance(ends[-1], Decoded)
     refused = [end for end in ends if isinstance(end, Overloaded)]
     assert len(refused) in (len(mine) - decoder_.SHARE, len(mine) - decoder_.SHARE - 1)  # one may be read
     many = [(str(at), b"%d" % at) for at in range(decoder_.WAITING + 2)]
