@@ -36,7 +36,7 @@ _COMPARED = compiled(
 )
 _ADDED = compiled(
     r"[$\u20ac\u00a3]|\b(?:sums?|total|totals|totalling|add|adds|added|adding|together|combined"
-    r"|cumulative(?:ly)?|accumulat\w+|aggregated?|altogether|overall|in all|come|cost|costs|spend"
+    r"|cumulative(?:ly)?|accumulat\w+|aggregated?|come|cost|costs|spend"
     r"|spends|spent|budget|eur|usd|gbp|chf|euros?|dollars?)\b"
 )
 _AT_EACH_MOMENT = compiled(
