@@ -6,6 +6,10 @@ import struct
 from collections.abc import Iterator
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+OTHER_PROTOCOL = (
+    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
+    b"This port speaks gRPC; OTLP over HTTP goes to the port of --http-port.\n"
+)
 DATA, HEADERS, PRIORITY, RESET, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
 END_STREAM = ACK = 1
 END_HEADERS, PADDED, WITH_PRIORITY = 4, 8, 32

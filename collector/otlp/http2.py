@@ -35,6 +35,7 @@ from collector.otlp.frames import (
     MOST_HEADERS,
     MOST_WINDOW,
     NO_ERROR,
+    OTHER_PROTOCOL,
     PING,
     PREFACE,
     PROTOCOL_ERROR,
@@ -74,10 +75,6 @@ PART_SECONDS = 0.003
 """Of frames of one connection in one go."""
 CALL_SECONDS = 0.0001
 """What a call costs that has begun, at least: many at once are no less work than many frames."""
-OTHER_PROTOCOL = (
-    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
-    b"This port speaks gRPC; OTLP over HTTP goes to the port of --http-port.\n"
-)
 
 
 class Stream:
@@ -118,8 +115,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         """A body has at most `body_bytes`; `others` are those that are open, this one soon among them."""
         self._serve, self._body_bytes, self._doors, self._slices = serve, body_bytes, doors, slices
-        self._others = others
-        self.flow = Flow("")
+        self._others, self.flow = others, Flow("")
         self.streams: dict[int, Stream] = {}
         self.first_window = WINDOW_BYTES
         self._window = WINDOW_BYTES
@@ -165,8 +161,15 @@ class Connection(asyncio.Protocol):
         self._others.discard(self)
         self._doors.gone(self)
         self._buffer.clear()
-        for stream in list(self.streams.values()):
-            self._drop(stream)
+        self._end_calls()
+
+    def _end_calls(self) -> None:
+        """Those of a peer that has left; when very many are, others have their turn in between."""
+        with self._slices.work():
+            for stream in list(self.streams.values())[: max(1, int(PART_SECONDS / CALL_SECONDS))]:
+                self._drop(stream)
+        if self.streams:
+            self._slices.when_free(self.flow, self._end_calls)
 
     def pause_writing(self) -> None:
         """Who does not read is not read from."""

@@ -293,6 +293,30 @@ def test_a_flood_of_heads_is_read_in_slices(monkeypatch: pytest.MonkeyPatch) -> 
     assert asyncio.run(scene()) > 50
 
 
+def test_calls_of_who_has_left_end_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> list[int]:
+        one, left = Connection(nothing, 100, Doors(10), Slices(), set()), []
+        one.connection_made(Line())
+        calls = (frame(HEADERS, 4, at, head()) for at in range(1, 190, 2))
+        one.data_received(PREFACE + b"".join(calls))
+        while one._in_turn:
+            await asyncio.sleep(0)
+        tasks = [stream.task for stream in one.streams.values()]
+        one.connection_lost(None)
+        while one.streams:
+            left.append(len(one.streams))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert len(tasks) == 95
+        assert all(task is not None and task.cancelled() for task in tasks)
+        return left
+
+    monkeypatch.setattr(http2, "CALL_SECONDS", http2.PART_SECONDS / 10)
+    left = asyncio.run(scene())
+    assert left[0] == 85
+    assert sorted(set(left), reverse=True) == [85, 75, 65, 55, 45, 35, 25, 15, 5]
+
+
 def test_calls_that_are_taken_back_at_once_leave_nothing_to_search_for() -> None:
     """Each was a circle of three; to find thousands held up the event loop for 160 ms."""
 
