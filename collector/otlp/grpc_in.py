@@ -244,12 +244,13 @@ class Message:
         self._end = loop.create_future()
         try:
             async with asyncio.timeout(seconds) as clock:
-                self._held.evict = lambda: loop.call_soon_threadsafe(end_now, clock, loop)
+                self._held.evict = partial(loop.call_soon_threadsafe, end_now, clock, loop)
                 await self._end
         except TimeoutError:
             raise (busy() if self._held.gave_way else too_long(seconds)) from None
         finally:
             self._held.evict = None
+            del clock  # it knows the task, which holds this frame when it is cancelled
 
 
 def failed(failure: ExportError) -> bytes:
