@@ -182,16 +182,16 @@ def slow_disk(site: Site) -> Told:
 
 def busy_loop(site: Site) -> Told:
     client = site.collector(checkers=0)
-    before, plain = read(client), app.sender_of
+    before, plain = read(client), app.refusal
 
-    def slow(scope: Any) -> Any:
+    def slow(scope: Any, settings: Any) -> Any:
         time.sleep(1.1)
-        return plain(scope)
+        return plain(scope, settings)
 
-    site.patch.setattr(app, "sender_of", slow)
+    site.patch.setattr(app, "refusal", slow)
     for _ in range(2):
         client.http.get("/healthz")
-    site.patch.setattr(app, "sender_of", plain)
+    site.patch.setattr(app, "refusal", plain)
     time.sleep(0.3)
     return Told(before, read(client))
 
