@@ -35,7 +35,7 @@ from collector.api import (
     runs,
     trying,
 )
-from collector.fair import REFUSED_SECONDS, Flow
+from collector.fair import REFUSED_SECONDS, Flow, flow_of
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import PROBES, guarded, refusal, refuse
@@ -98,12 +98,12 @@ def create_app(service: Service) -> App:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            address, port = scope.get("client") or ("", 0)
-            seen = service.fronts.sender(Sender(address, scope["scheme"]), scope["headers"])
+            peer = flow_of(scope.get("client"))
+            seen = service.fronts.sender(Sender(peer.who, scope["scheme"]), scope["headers"])
             service.in_clear.look(seen, scope["headers"], scope["path"])
             scope["scheme"] = seen.scheme
-            flow = scope["flow"] = Flow(seen.address, f"{address}:{port}")
-            if seen.address != address:
+            flow = scope["flow"] = Flow(seen.address, peer.connection)
+            if seen.address != peer.who:
                 scope["client"] = (seen.address, 0)
             if why := refusal(scope, settings):
                 await refuse(send, why)

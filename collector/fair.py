@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 LONGEST_WAIT = 1.0
@@ -33,6 +33,12 @@ class Flow(NamedTuple):
     """A sender: its key, else its address."""
     connection: str = ""
     """Which of its connections: a name that no other has, whoever's it is."""
+
+
+def flow_of(peer: tuple[Any, ...] | None) -> Flow:
+    """Of a connection, by (address, port, ...) of its other end, where that is known."""
+    address, port = (peer or ("", 0))[:2]
+    return Flow(address, f"{address}:{port}")
 
 
 class Turns(Generic[Item]):

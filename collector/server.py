@@ -25,7 +25,7 @@ from collector import logs, memory
 from collector.app import create_app
 from collector.clock import Clock
 from collector.doors import Doors
-from collector.fair import REFUSED_SECONDS, Flow, Pace
+from collector.fair import REFUSED_SECONDS, Pace, flow_of
 from collector.pipeline.garbage import ANSWERING, ANSWERING_ROUNDS, calm_garbage_collection
 from collector.service import Service
 from collector.settings import READY, Settings
@@ -365,8 +365,7 @@ class BoundedHeads(HttpToolsProtocol):
         if self._is_refused or self.transport.is_closing():
             return
         self._is_refused = True
-        address, port = self.client or ("", 0)
-        flow = Flow(address, f"{address}:{port}")
+        flow = flow_of(self.client)
         self.refusals.took(flow, REFUSED_SECONDS)
         wait = self.refusals.wait(flow)
         if wait:

@@ -90,14 +90,14 @@ class Decoder:
     async def batch(self, flow: Flow, body: Body) -> Decoded:
         """The batch in a body of this sender; raises ExportError, or Overloaded where too many wait."""
         answer, until = Future[Decoded](), soon()
-        waits = (answer, body, until)
+        waits, cost = (answer, body, until), BYTE_SECONDS * len(body.content)
         with self._lock:
             if self._waiting == WAITING or self._line.of(flow.who) == SHARE:
                 raise Overloaded(
                     "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
                 )
             self._waiting += 1
-            self._line.put(flow, waits, BYTE_SECONDS * len(body.content))
+            self._line.put(flow, waits, cost)
         self._thread.submit(self._next)
         told = asyncio.wrap_future(answer)
         try:
@@ -106,7 +106,7 @@ class Decoder:
                 raise busy()
             found = await told
             with self._lock:
-                self._line.charge(flow, found.seconds - BYTE_SECONDS * len(body.content))
+                self._line.charge(flow, found.seconds - cost)
             return found
         finally:
             told.cancel()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from collector.doors import Doors
-from collector.fair import Flow, Slices
+from collector.fair import Flow, Slices, flow_of
 from collector.otlp.frames import (
     ACK,
     CALM_DOWN,
@@ -145,9 +145,8 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         if self.greeting is not None:
             self._doors.gone(self.greeting)
-        address, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self.flow = Flow(address, f"{address}:{port}")
-        if not self._doors.enter(self, address):
+        self.flow = flow_of(transport.get_extra_info("peername"))
+        if not self._doors.enter(self, self.flow.who):
             self._closing = True
             transport.close()
             return

@@ -61,15 +61,20 @@ class Waiting:
         return self.left or self.is_over or self._taken == len(self.batch.segments)
 
     @property
+    def _left(self) -> int:
+        """Segments that are still to be stored."""
+        return len(self.batch.segments) - self._taken
+
+    @property
     def is_small(self) -> bool:
         """Is what is left of it stored in a moment?"""
-        return len(self.batch.segments) - self._taken <= FEWEST_SEGMENTS
+        return self._left <= FEWEST_SEGMENTS
 
     @property
     def cost(self) -> float:
         """Of its next portion, in small segments."""
-        segments = min(len(self.batch.segments) - self._taken, TURN_SEGMENTS)
-        return 1 + segments * (1 + self.size / len(self.batch.segments) / SMALL_BYTES)
+        bytes_each = self.size / max(1, len(self.batch.segments))
+        return 1 + min(self._left, TURN_SEGMENTS) * (1 + bytes_each / SMALL_BYTES)
 
     def next(self, segments: int, size: int) -> Part:
         """What is to be stored next: so many segments, and bytes, but one segment at least."""
