@@ -265,5 +265,26 @@ def unseen_besides(tools: Tools, other: Tools, seen: Evidence) -> Gaps:
     return seen.gaps.of(tools, other if is_besides(tools, other) else None)
 
 
+def lacks_first(
+    pairs: Sequence[tuple[Tools, Tools]],
+    ended: Callable[[Tools], Sequence[int]],
+    always: bool,
+    seen: Evidence,
+) -> bool:
+    """Can a call that was not seen be a second action before which the first has not `ended`?
+
+    `always`: such a call would ask for it, whatever is there.
+    """
+    gaps = [(unseen_besides(then, first, seen), first) for first, then in pairs]
+    return any(always or not possible.all_follow(ended(first)) for possible, first in gaps if possible)
+
+
+def can_come_first(pairs: Sequence[tuple[Tools, Tools]], seen: Evidence, call: int) -> bool:
+    """Can a call that was not seen be the first action that a call of the second needs before it?"""
+    return any(
+        seen.gaps.of(first).can_precede(call) for first, then in pairs if seen.calls[call].tool in then
+    )
+
+
 def without_arguments(seen: Evidence, tools: Sequence[Tools]) -> bool:
     return any(seen.arguments(i) is None for group in tools for i in seen.attempts(group))

@@ -20,7 +20,14 @@ from synth.policies.kinds.arguments import (
     values_of,
     with_the_same,
 )
-from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
+from synth.policies.kinds.candidates import (
+    Ended,
+    besides,
+    can_come_first,
+    lacks_first,
+    owned,
+    without_arguments,
+)
 from synth.policies.kinds.duty import Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, blamed
 from synth.policies.kinds.formulas import SomeEndedBefore
@@ -70,25 +77,11 @@ class FailureFirst:
         return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        always = judged.verdict == "not_applicable" or bool(self.same)
         return despite_gaps(
-            judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, seen)
-        )
-
-    def _opens(self, judged: Judged, seen: Evidence) -> bool:
-        gaps = [(unseen_besides(then, first, seen), first) for first, then in self.pairs]
-        return any(
-            judged.verdict == "not_applicable"
-            or bool(self.same)
-            or not possible.all_follow(seen.failures(first))
-            for possible, first in gaps
-            if possible
-        )
-
-    def _mends(self, seen: Evidence, call: int) -> bool:
-        return any(
-            seen.gaps.of(first).can_precede(call)
-            for first, then in self.pairs
-            if seen.calls[call].tool in then
+            judged,
+            opens=partial(lacks_first, self.pairs, seen.failures, always, seen),
+            mends=partial(can_come_first, self.pairs, seen),
         )
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:

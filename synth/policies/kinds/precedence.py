@@ -21,7 +21,14 @@ from synth.policies.kinds.arguments import (
     values_of,
     with_the_same,
 )
-from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
+from synth.policies.kinds.candidates import (
+    Ended,
+    besides,
+    can_come_first,
+    lacks_first,
+    owned,
+    without_arguments,
+)
 from synth.policies.kinds.duty import Judged, despite_gaps
 from synth.policies.kinds.edits import Edit, Move, begin_of, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import SomeEndedBefore
@@ -74,25 +81,11 @@ class Precedence:
         return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        always = judged.verdict == "not_applicable" or bool(self.same)
         return despite_gaps(
-            judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, seen)
-        )
-
-    def _opens(self, judged: Judged, seen: Evidence) -> bool:
-        gaps = [(unseen_besides(then, first, seen), first) for first, then in self.pairs]
-        return any(
-            judged.verdict == "not_applicable"
-            or bool(self.same)
-            or not possible.all_follow(seen.successes(first))
-            for possible, first in gaps
-            if possible
-        )
-
-    def _mends(self, seen: Evidence, call: int) -> bool:
-        return any(
-            seen.gaps.of(first).can_precede(call)
-            for first, then in self.pairs
-            if seen.calls[call].tool in then
+            judged,
+            opens=partial(lacks_first, self.pairs, seen.successes, always, seen),
+            mends=partial(can_come_first, self.pairs, seen),
         )
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
